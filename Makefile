@@ -1,0 +1,47 @@
+# make demo | test | check | clean: each sets up what it needs first, and only once.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: setup demo test check clean lock
+
+setup: $(VENV)/.installed
+	@scripts/setup-host
+	@$(BIN)/casemate image build cad
+
+demo: setup
+	$(BIN)/python -m casemate.cli demo examples --out out
+
+test: setup
+	$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+clean:
+	rm -rf $(VENV) .lock-venv out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.installed: requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "casemate needs Python 3.11 or newer: make PYTHON=python3.11")'
+	@rm -f $@
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --require-hashes --only-binary=:all: -r requirements/dev.txt
+	$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+# Renews the hash-locked requirement files from their .in files; the lists of wanted versions are the .in files.
+LOCK = .lock-venv/bin/uv pip compile --quiet --upgrade --no-config --no-header --no-annotate --universal \
+	--generate-hashes --python-version 3.11
+
+lock:
+	$(PYTHON) -m venv .lock-venv
+	.lock-venv/bin/python -m pip install --quiet uv
+	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
+	$(LOCK) requirements/dev.in -o requirements/dev.txt
+	$(LOCK) --no-deps images/cad.in -o images/cad.txt

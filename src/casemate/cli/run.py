@@ -1,0 +1,83 @@
+"""`casemate run SCRIPT`: script in, STEP, outcome and facts out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from casemate.cli import documents, terminal
+from casemate.cli.status import of_outcome
+from casemate.control.deadline import Deadline
+from casemate.control.host import Host, strongest
+from casemate.errors import Denied
+from casemate.model import RunResult
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Its arguments."""
+    parser = commands.add_parser("run", help="run a script in a sandbox and write what it made")
+    parser.add_argument("script", help="a file, or - for standard input")
+    parser.add_argument("--profile", default="cad", help="a profile's name or file (default: cad), or `strongest`")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write the artifacts there")
+    parser.add_argument(
+        "--input", action="append", default=[], type=Path, metavar="FILE", help="a file for the job directory"
+    )
+    parser.add_argument("--deadline", type=float, metavar="SECONDS", help="less time than the profile's wall_time")
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
+    parser.set_defaults(command=main)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run it; the exit status."""
+    name, source = read_script(arguments.script)
+    inputs = read_inputs(arguments.input)
+    deadline = Deadline.after(arguments.deadline) if arguments.deadline is not None else None
+    with Host() as host:
+        profile = strongest(host) if arguments.profile == "strongest" else arguments.profile
+        with terminal.progress("starting", quiet=arguments.json) as progress:
+            result = host.run(source, profile, inputs, deadline, progress=progress)
+    paths = write(result, arguments.out, name) if arguments.out else {}
+    status = of_outcome(result.outcome)
+    if arguments.json:
+        print(documents.dump(documents.of_run(result, paths, status)))
+    else:
+        terminal.show(name, result, paths)
+    return status
+
+
+def read_script(argument: str) -> tuple[str, bytes]:
+    """A name for it, and its bytes."""
+    if argument == "-":
+        return "script", sys.stdin.buffer.read()
+    path = Path(argument)
+    return path.stem, path.read_bytes()
+
+
+def read_inputs(paths: list[Path]) -> dict[str, bytes]:
+    """The files of `--input`, by name."""
+    inputs = {path.name: path.read_bytes() for path in paths}
+    if len(inputs) != len(paths):
+        raise Denied("two inputs have the same name")
+    return inputs
+
+
+def write(result: RunResult, directory: Path, stem: str) -> dict[str, str]:
+    """Write the artifacts: STEM.step for a single part, STEM-NAME otherwise; whole or not at all."""
+    directory.mkdir(parents=True, exist_ok=True)
+    paths: dict[str, str] = {}
+    for name, artifact in result.artifacts.items():
+        target = directory / (f"{stem}{Path(name).suffix}" if len(result.artifacts) == 1 else f"{stem}-{name}")
+        fd, temporary = tempfile.mkstemp(dir=directory, prefix=".casemate-")
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(artifact.data)
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        paths[name] = str(target)
+    return paths

@@ -1,0 +1,118 @@
+"""What a person sees. Text that came from a sandbox is shown without anything that a terminal would obey.
+
+Results go to standard output, progress and complaints to standard error; progress only where both are terminals.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.text import Text
+
+from casemate.model import Outcome, Part, Reason, RunResult, Stream
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+_STEPS = {
+    "template": "warming up the template", "gate": "building the sandbox", "script": "running the script",
+    "inspect": "building the second sandbox", "step": "writing and measuring the STEP",
+}  # fmt: skip
+_SHOWN = 4000
+
+
+def inert(text: str) -> str:
+    """The text with control, bidirectional and other format characters as visible escapes; newlines and tabs stay."""
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else _escape(c)
+        for c in text
+    )
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def say(text: str, style: str = "") -> None:
+    """One line of a result."""
+    out.print(Text(inert(text), style=style))
+
+
+def complain(text: str) -> None:
+    """One line on standard error."""
+    err.print(Text(inert(text), style="red"))
+
+
+@contextmanager
+def progress(first: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A spinner with the step that is under way; silent when piped."""
+    if quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
+        yield lambda _: None
+        return
+    with err.status(Text(first)) as status:
+        yield lambda step: status.update(Text(inert(_STEPS.get(step, step))))
+
+
+def _headline(outcome: Outcome) -> tuple[str, str]:
+    if outcome.ok:
+        return "part" if outcome.verdict else "exited well", "green"
+    words = [str(outcome.reason)]
+    if outcome.limit:
+        words.append(str(outcome.limit))
+    if outcome.exit_code not in (None, 0):
+        words.append(f"with status {outcome.exit_code}")
+    if outcome.verdict:
+        words.append(f"({outcome.verdict})")
+    return f"{' '.join(words)} in stage {outcome.stage}", "red" if outcome.reason is not Reason.CANCELLED else "yellow"
+
+
+def show(name: str, result: RunResult, paths: dict[str, str]) -> None:
+    """The outcome, the parts with their facts, and where the files are."""
+    headline, style = _headline(result.outcome)
+    say(f"{name}: {headline}", style)
+    if result.outcome.message and not result.outcome.denials:
+        say(f"  {result.outcome.message}")
+    for denial in result.outcome.denials:
+        where = f"line {denial.line}, column {denial.column}" if denial.line else "source"
+        say(f"  {where}: {denial.code}: {denial.message}")
+        if denial.source_line:
+            say(f"      {denial.source_line}")
+        if denial.hint:
+            say(f"      hint: {denial.hint}")
+    error = result.outcome.error
+    if error is not None and error.source_line:
+        say(f"  line {error.line}: {error.source_line}")
+    if error is not None and error.hint:
+        say(f"  hint: {error.hint}")
+    for part in result.parts:
+        _show_part(part, paths)
+    for notice in result.warnings:
+        say(f"  {notice.code}: {notice.message}" + (f" (line {notice.line})" if notice.line else ""), "yellow")
+    _show_stream("stdout", result.stdout)
+    if not result.ok:
+        _show_stream("stderr", result.stderr)
+
+
+def _show_part(part: Part, paths: dict[str, str]) -> None:
+    target = paths.get(part.artifact or "", part.artifact or "no file")
+    say(f"  {part.name}: {part.verdict}, {target}")
+    if part.facts is not None:
+        facts = part.facts
+        x0, y0, z0, x1, y1, z1 = facts.bounding_box
+        say(f"    volume {facts.volume:.3f} mm³, area {facts.area:.3f} mm², {'valid' if facts.valid else 'invalid'}")
+        say(f"    box {x1 - x0:.3f} × {y1 - y0:.3f} × {z1 - z0:.3f} mm")
+        say(f"    solids {facts.solids}, shells {facts.shells}, faces {facts.faces}, edges {facts.edges}")
+
+
+def _show_stream(name: str, stream: Stream) -> None:
+    if not stream.total:
+        return
+    text = stream.text[:_SHOWN]
+    more = f" (cut; {stream.total} bytes in all)" if stream.truncated or len(stream.text) > _SHOWN else ""
+    say(f"  {name}{more}:", "dim")
+    for line in text.splitlines():
+        say(f"    {line}")

@@ -1,0 +1,263 @@
+"""`Host`: what a caller holds. Keeps a keeper and its templates warm, and runs jobs on them from any thread."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import math
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import platformdirs
+
+from casemate.control import runs
+from casemate.control.deadline import Deadline
+from casemate.control.leases import LOCAL, Leases
+from casemate.errors import Denied, PolicyError, SandboxFault
+from casemate.model import RunResult
+from casemate.policy import HostFacts, Profile, decide, parse
+from casemate.runtime import images
+from casemate.runtime.connection import UID_RANGE
+from casemate.runtime.doctor import examine
+from casemate.runtime.rooms import Rooms, Standing, Template
+
+TEMPLATES = {
+    "cad": Template("cad", "casemate.guest.warm:cad"),
+    "light": Template("light", "casemate.guest.light:warm"),
+}
+SYSTEM_STORE = Path("/var/lib/casemate/images")
+STRONGEST = ("cad", "cad-rlimit")
+"""CAD profiles, strongest first."""
+
+
+def default_store() -> Path:
+    """Where this user's images are built: /var/lib/casemate/images for root, else below the XDG data directory."""
+    return SYSTEM_STORE if os.geteuid() == 0 else Path(platformdirs.user_data_path("casemate")) / "images"
+
+
+def default_stores() -> tuple[Path, ...]:
+    """Where images are looked for: the user's own store, then the system's."""
+    return tuple(dict.fromkeys((default_store(), SYSTEM_STORE)))
+
+
+def default_state() -> Path:
+    """Where keepers hold their claims: one directory for the host as root, else one for the user."""
+    if os.geteuid() == 0:
+        return Path("/run/casemate")
+    runtime = Path(f"/run/user/{os.geteuid()}")
+    return (runtime if runtime.is_dir() else Path("/tmp")) / f"casemate-{os.geteuid()}"
+
+
+def profile_names() -> tuple[str, ...]:
+    """The profiles that are shipped."""
+    directory = resources.files("casemate") / "profiles"
+    return tuple(sorted(file.name.removesuffix(".toml") for file in directory.iterdir() if file.name.endswith(".toml")))
+
+
+def load_profile(name: str) -> Profile:
+    """A shipped profile by name, or any by its path; raises PolicyError."""
+    if name in profile_names():
+        return parse((resources.files("casemate") / "profiles" / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
+    path = Path(name)
+    if path.suffix == ".toml" and path.is_file():
+        try:
+            text = path.read_text("utf-8")
+        except UnicodeDecodeError as error:
+            raise PolicyError(f"{path}: {error}") from None
+        return parse(text, str(path))
+    raise PolicyError(f"no profile {name!r}; there are {', '.join(profile_names())}")
+
+
+class Host:
+    """Runs jobs; use it in a `with` block, or call `close()`. Safe from several threads; a forked child needs its own.
+
+    `stores` are searched for images in order (default: the user's own, then the system's); `state` is the directory of
+    the keeper's claims; `uids` is (first, count) of the host uids that sandboxes may have, as root.
+    """
+
+    def __init__(
+        self, *, stores: Sequence[Path] | None = None, state: Path | None = None, uids: tuple[int, int] = UID_RANGE
+    ) -> None:
+        self._stores = tuple(stores) if stores is not None else default_stores()
+        self._rooms = Rooms(state or default_state(), uids)
+        self._leases = Leases()
+        self._lock = threading.Lock()
+        self._facts: HostFacts | None = None
+        self._images: dict[str, images.Image] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kill what runs, end the keeper, and wait until nothing of it is left; raises SandboxFault if that fails."""
+        self._rooms.close()
+
+    @property
+    def keeper_pid(self) -> int | None:
+        """Process id of the keeper, None before the first job."""
+        return self._rooms.keeper_pid
+
+    def run(
+        self, source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None,
+        deadline: Deadline | float | None = None, *, tenant: str = LOCAL, actor: str = LOCAL,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> RunResult:  # fmt: skip
+        """Run one script and wait for its result.
+
+        `inputs` are files that the job finds in its working directory, name → bytes. `deadline` is a point in time (a
+        `Deadline`, or a `time.monotonic()` value): the job gets no more than what is left until then, nor more than its
+        profile's `wall_time`. Raises Denied (a bad profile, input or host), Busy, SandboxFault; what the script did
+        wrong is in `outcome`.
+        """
+        return self.execute(
+            self.request(source, profile, inputs, deadline, tenant, actor), runs.Cancellation(), progress
+        )
+
+    def check(self, source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None) -> RunResult:
+        """The gate alone, inside the wall: `outcome.reason` is `exited` if admitted, `policy` with `denials` if not."""
+        request = self.request(source, profile, inputs, None, LOCAL, LOCAL, check_only=True)
+        return self.execute(request, runs.Cancellation(), lambda _: None)
+
+    async def arun(
+        self, source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None,
+        deadline: Deadline | float | None = None, *, tenant: str = LOCAL, actor: str = LOCAL,
+    ) -> RunResult:  # fmt: skip
+        """As `run`, without blocking the event loop; cancelling the task kills the job."""
+        cancellation = runs.Cancellation()
+        waiting = asyncio.ensure_future(
+            asyncio.to_thread(
+                lambda: self.execute(
+                    self.request(source, profile, inputs, deadline, tenant, actor), cancellation, lambda _: None
+                )
+            )
+        )
+        try:
+            return await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            cancellation.request()
+            await asyncio.wait([waiting])
+            raise
+
+    def request(
+        self, source: str | bytes, profile: str, inputs: Mapping[str, bytes] | None, deadline: Deadline | float | None,
+        tenant: str, actor: str, *, gate: bool = True, check_only: bool = False,
+    ) -> runs.Request:  # fmt: skip
+        """Resolve names to values: the profile, this host's plan for it, the image."""
+        loaded = load_profile(profile)
+        try:
+            plan = decide(loaded, self.facts())
+        except PolicyError as refusal:
+            raise PolicyError(f"{refusal}{self._alternative(loaded.name)}") from None
+        until = Deadline(deadline) if isinstance(deadline, (int, float)) else deadline
+        if until is not None and math.isnan(until.at):
+            raise Denied("a deadline that is not a number")  # every comparison with it would be false
+        data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
+        return runs.Request(
+            source=data, plan=plan, image=self._image(loaded.filesystem.image), inputs=dict(inputs or {}),
+            deadline=until, tenant=tenant, actor=actor, gate=gate, check_only=check_only,
+            template="light" if check_only else "cad",
+        )  # fmt: skip
+
+    def execute(
+        self, request: runs.Request, cancellation: runs.Cancellation, progress: Callable[[str], None]
+    ) -> RunResult:
+        """Run a resolved request."""
+        template = TEMPLATES[request.template]
+
+        def standing() -> Standing:
+            patience = None if request.deadline is None else request.deadline.left()
+            return self._rooms.standing(request.image, template, patience)
+
+        return runs.run(request, self._leases, standing, cancellation, progress)
+
+    def facts(self) -> HostFacts:
+        """What this host can enforce; probed once."""
+        self._rooms.require_own_process()
+        with self._lock:
+            if self._facts is None:
+                self._facts = HostFacts(examine().layers)
+            return self._facts
+
+    def _alternative(self, refused: str) -> str:
+        """What to say of a weaker profile that this host does enforce; it is never taken unasked."""
+        try:
+            name = strongest(self)
+        except PolicyError:
+            return ""
+        return "" if name == refused else f". Profile {name!r} is enforceable here; it names what it does not hold"
+
+    def _image(self, name: str) -> images.Image:
+        with self._lock:
+            if name not in self._images:
+                self._images[name] = images.find(name, self._stores)
+            return self._images[name]
+
+
+_shared: tuple[int, Host] | None = None
+_shared_lock = threading.Lock()
+
+
+def shared() -> Host:
+    """The one Host of this process; a forked child gets its own."""
+    global _shared
+    with _shared_lock:
+        if _shared is None or _shared[0] != os.getpid():
+            _shared = (os.getpid(), Host())
+        return _shared[1]
+
+
+@atexit.register
+def _close_shared() -> None:
+    if _shared is not None and _shared[0] == os.getpid():
+        _shared[1].close()
+
+
+def _forget_shared() -> None:
+    """In a forked child: the parent's Host is not ours, and its lock may be held by a thread that is not here."""
+    global _shared, _shared_lock
+    _shared, _shared_lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_shared)
+
+
+def run(
+    source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None,
+    deadline: Deadline | float | None = None,
+) -> RunResult:  # fmt: skip
+    """`Host.run` on the Host that this process shares."""
+    return shared().run(source, profile, inputs, deadline)
+
+
+async def arun(
+    source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None,
+    deadline: Deadline | float | None = None,
+) -> RunResult:  # fmt: skip
+    """`Host.arun` on the Host that this process shares."""
+    return await shared().arun(source, profile, inputs, deadline)
+
+
+def strongest(host: Host) -> str:
+    """The strongest CAD profile that this host can enforce; raises PolicyError if there is none."""
+    refusals = []
+    for name in STRONGEST:
+        try:
+            decide(load_profile(name), host.facts())
+        except Denied as refusal:
+            refusals.append(str(refusal))
+        else:
+            return name
+    raise PolicyError("; ".join(refusals))
+
+
+__all__ = ["Host", "SandboxFault", "arun", "load_profile", "profile_names", "run", "shared", "strongest"]

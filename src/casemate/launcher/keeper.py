@@ -1,0 +1,321 @@
+"""The keeper: host side, one thread, standard library only; owns cgroups, uids, deadlines and kills.
+
+    caller ══seqpacket══► keeper ══► zygote of each room        (make a sandbox)
+                            ╠══════► templates of the room      (fork a guest, tell its status)
+                            ╚══════► init of each sandbox       (its end is the sandbox's end)
+
+It runs in a session of its own, started with an empty environment. It parses no untrusted byte: sources, inputs and
+what guests write pass through it as descriptors or uninterpreted bytes. What it reads from a room is parsed by one
+strict codec, and a message that does not fit ends what sent it.
+
+End of file from the caller, or the death of the caller's process (a pidfd, since a forked child of the caller may hold
+a copy of the socket), means: destroy everything. The kernel does the same if the keeper dies: each room's first process
+ends with its channel, and with its parent (PR_SET_PDEATHSIG). Then only empty cgroups are left, for the next start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from . import cgroups, claims, execution, room, spec, syscalls
+
+
+@dataclass
+class Place:
+    """A room that stands, and its templates."""
+
+    room: spec.Room
+    pid: int
+    channel: spec.Channel
+    templates: dict[str, spec.Channel]
+    warm: set[str] = field(default_factory=set)
+    layers: tuple[spec.Layer, ...] = ()
+
+
+class Keeper:
+    """The loop and what it owns."""
+
+    def __init__(
+        self, caller: spec.Channel, caller_pidfd: int, state: claims.State, package: str, uids: tuple[int, int]
+    ) -> None:
+        self._caller = caller
+        self._caller.sock.setblocking(False)
+        self._outgoing: deque[tuple[spec.Message, tuple[int, ...]]] = deque()
+        self._handlers: dict[int, Callable[[], None]] = {}
+        self._poll = select.poll()
+        self._state = state
+        self._files = room.code_files(package)
+        self._sink = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
+        with open(f"/proc/{os.getpid()}/stat", encoding="ascii") as file:
+            started = file.read().rpartition(")")[2].split()[19]
+        self._name = f"{os.getpid()}-{started}"
+        state.sweep()
+        self._group = cgroups.keeper_group(cgroups.survey(), f"casemate-{self._name}")
+        self._claim = state.keeper(self._name, self._group.directories() if self._group else ())
+        self._uids = state.uids(*uids) if os.geteuid() == 0 else None
+        self._slots: dict[str, int] = {}
+        self._places: dict[str, Place] = {}
+        self._runs: dict[str, execution.Execution] = {}
+        self._running = True
+        self.watch(caller.fileno(), self._on_caller)
+        self.watch(caller_pidfd, self._stop)
+
+    # --- the loop -------------------------------------------------------------------------------------------------
+
+    def watch(self, fd: int, handler: Callable[[], None]) -> None:
+        """Call `handler` when `fd` is readable or ended."""
+        self._handlers[fd] = handler
+        self._poll.register(fd, select.POLLIN)
+
+    def forget(self, fd: int) -> None:
+        """Stop watching; before the descriptor is closed."""
+        if self._handlers.pop(fd, None) is not None:
+            with contextlib.suppress(KeyError):
+                self._poll.unregister(fd)
+
+    def serve(self) -> None:
+        """Until the caller is gone, then destroy everything."""
+        try:
+            while self._running:
+                now = time.monotonic()
+                due = min((run.next_time() for run in self._runs.values()), default=now + 5.0)
+                for fd, _ in self._poll.poll(max(0.0, due - now) * 1000 + 0.5):
+                    handler = self._handlers.get(fd)
+                    if handler is not None:
+                        handler()
+                now = time.monotonic()
+                for run in list(self._runs.values()):
+                    run.on_time(now)
+                self._collect()
+        finally:
+            self._destroy()
+
+    def _stop(self) -> None:
+        self._running = False
+
+    def _tell(self, message: spec.Message, descriptors: tuple[int, ...] = ()) -> None:
+        """Send to the caller; what does not fit into its socket now waits here, with copies of the descriptors."""
+        try:
+            spec.encode(message)
+        except spec.WireError as error:
+            # What a room told of itself does not fit into one packet any more: its fault, and not the others' end.
+            name = message.room if isinstance(message, spec.Ready) else getattr(message, "id", "")
+            message, descriptors = spec.Fault(name, str(error)[:4000]), ()
+        self._outgoing.append((message, tuple(os.dup(fd) for fd in descriptors)))
+        self._flush()
+
+    def _flush(self) -> None:
+        while self._outgoing:
+            message, descriptors = self._outgoing[0]
+            try:
+                self._caller.send(message, descriptors)
+            except BlockingIOError:
+                self._poll.modify(self._caller.fileno(), select.POLLIN | select.POLLOUT)
+                return
+            except OSError:
+                self._running = False
+            self._outgoing.popleft()
+            spec.close_all(descriptors)
+        if self._running:
+            self._poll.modify(self._caller.fileno(), select.POLLIN)
+
+    # --- the caller -----------------------------------------------------------------------------------------------
+
+    def _on_caller(self) -> None:
+        self._flush()
+        try:
+            received = self._caller.receive()
+        except BlockingIOError:
+            return
+        except (spec.WireError, OSError):
+            received = None
+        if received is None:
+            self._running = False
+            return
+        message, descriptors = received
+        if isinstance(message, spec.Room):
+            spec.close_all(descriptors)
+            self._make_room(message)
+        elif isinstance(message, spec.Run):
+            self._start(message, descriptors)
+        elif isinstance(message, spec.Cancel):
+            spec.close_all(descriptors)
+            if run := self._runs.get(message.id):
+                run.cancel()
+        else:
+            spec.close_all(descriptors)
+            self._running = False
+
+    # --- rooms ----------------------------------------------------------------------------------------------------
+
+    def _make_room(self, message: spec.Room) -> None:
+        procs: tuple[int, ...] = ()
+        pairs = [spec.pair() for _ in message.templates]
+        try:
+            if self._group is not None:
+                procs = self._group.child(f"room-{message.id}").open_procs()
+            pid, channel, layers = room.start(message, self._files, self._uids, procs)
+            channel.send(message, tuple(theirs.fileno() for _, theirs in pairs))
+        except OSError as error:
+            self._tell(spec.Fault(message.id, f"room: {error}"))
+            for ours, _ in pairs:
+                ours.close()
+            return
+        finally:
+            spec.close_all(procs)
+            for _, theirs in pairs:
+                theirs.close()
+        templates = {wanted.name: ours for wanted, (ours, _) in zip(message.templates, pairs, strict=True)}
+        place = Place(message, pid, channel, templates, layers=layers)
+        self._places[message.id] = place
+        self.watch(channel.fileno(), lambda: self._lose_room(place, "its first process ended"))
+        for template in templates.values():
+            template.sock.setblocking(False)
+            self.watch(template.fileno(), lambda template=template: self._on_template(place, template))  # type: ignore[misc]
+
+    def _on_template(self, place: Place, channel: spec.Channel) -> None:
+        try:
+            received = channel.receive()
+        except BlockingIOError:
+            return
+        except (spec.WireError, OSError) as error:
+            self._lose_room(place, f"template: {error}")
+            return
+        if received is None:
+            self._lose_room(place, "a template ended")
+            return
+        message, descriptors = received
+        spec.close_all(descriptors)
+        if isinstance(message, spec.Warm) and message.name in place.templates:
+            place.warm.add(message.name)
+            place.layers += message.layers
+            if place.warm == set(place.templates):
+                self._tell(spec.Ready(place.room.id, place.layers))
+        elif isinstance(message, spec.Exited):
+            if run := self._runs.get(message.id):
+                run.on_exited(message)
+        elif isinstance(message, spec.Fault) and message.id in self._runs:
+            self._runs[message.id].on_refused(message.message)
+        else:
+            self._lose_room(
+                place, message.message if isinstance(message, spec.Fault) else f"template said {message.kind}"
+            )
+
+    def _lose_room(self, place: Place, why: str) -> None:
+        if self._places.pop(place.room.id, None) is None:
+            return
+        for run in list(self._runs.values()):
+            if run.run.room == place.room.id:
+                run.on_template_gone()
+        self._end_room(place)
+        self._tell(spec.Fault(place.room.id, f"room: {why}"))
+
+    def _end_room(self, place: Place) -> None:
+        for channel in (place.channel, *place.templates.values()):
+            self.forget(channel.fileno())
+            channel.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(place.pid, 9)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(place.pid, 0)
+
+    # --- executions -----------------------------------------------------------------------------------------------
+
+    def _start(self, message: spec.Run, descriptors: list[int]) -> None:
+        place = self._places.get(message.room)
+        refusal = ""
+        if place is None or message.template not in place.warm:
+            refusal = f"no warm template {message.template}"
+        elif len(descriptors) != 1 + len(message.job.inputs) or message.id in self._runs:
+            refusal = "descriptors and inputs do not match, or the id is taken"
+        elif message.bounds.cgroup and self._group is None:
+            refusal = "this host gives us no memory, pids and cpu controllers"
+        slot = self._free_slot()
+        if slot is None:
+            refusal = "every uid of the range is in use"
+        if refusal or place is None or slot is None:
+            spec.close_all(descriptors)
+            self._tell(spec.Fault(message.id, refusal, busy=slot is None))
+            return
+        group: cgroups.Group | None = None
+        mine: tuple[int, ...] = ()
+        guests: tuple[int, ...] = ()
+        try:
+            if self._group is not None and message.bounds.cgroup:
+                bounds = message.bounds
+                group = self._group.child(message.id, inner=True)
+                group.limit(memory=bounds.memory, processes=bounds.processes + 2, cpus=bounds.cpus)
+                mine = group.child("init").open_procs()
+                guests = group.child("exec-1").open_procs()
+            run = execution.Execution(
+                message, group, place.templates[message.template], self._sink, self.watch, self.forget, self._tell
+            )
+            sandbox = spec.Sandbox(message.id, slot, message.job.workdir, message.job.inputs, message.walls)
+            place.channel.send(sandbox, (run.init_end.fileno(), *descriptors[1:], *mine))
+        except OSError as error:
+            spec.close_all((*descriptors, *guests))
+            if group is not None:
+                group.remove()
+            self._tell(spec.Fault(message.id, str(error)))
+            return
+        finally:
+            spec.close_all(mine)
+        self._slots[message.id] = slot
+        self._runs[message.id] = run
+        spec.close_all(descriptors[1:])
+        run.begin(descriptors[0], guests)
+
+    def _free_slot(self) -> int | None:
+        if self._uids is None:
+            return -1
+        used = set(self._slots.values())
+        return next((slot for slot in range((self._uids[1] - 1) // 2) if slot not in used), None)
+
+    def _collect(self) -> None:
+        for name, run in list(self._runs.items()):
+            if run.phase is execution.Phase.DONE and (run.group is None or run.group.remove()):
+                del self._runs[name]
+                self._slots.pop(name, None)
+
+    def _destroy(self) -> None:
+        for run in self._runs.values():
+            run.cancel()
+        for place in self._places.values():
+            self._end_room(place)
+        if self._group is not None:
+            end = time.monotonic() + 10.0
+            while not self._group.remove() and time.monotonic() < end:
+                self._group.kill()
+                select.select([], [], [], 0.005)
+            if time.monotonic() >= end:
+                return  # the record stays, for the next keeper's sweep
+        self._state.release_keeper(self._name)
+
+
+def main(arguments: list[str]) -> int:
+    """`keeper CHANNEL CALLER_PIDFD STATE PACKAGE FIRST_UID UIDS`; anything wrong is told on the channel."""
+    channel, pidfd, state, package, first, count = arguments
+    caller = spec.adopt(int(channel))
+    for fd in (int(channel), int(pidfd)):
+        os.set_inheritable(fd, False)
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
+    os.umask(0o077)
+    try:
+        keeper = Keeper(caller, int(pidfd), claims.State(state), package, (int(first), int(count)))
+    except (OSError, RuntimeError, ValueError) as error:
+        caller.send(spec.Fault("keeper", f"{type(error).__name__}: {error}"[:4000]))
+        return 1
+    caller.sock.setblocking(False)
+    keeper.serve()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,239 @@
+"""What the processes of the trusted base say to one another, as frozen values. Units: seconds and bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GUEST_UID = 1000
+"""The guest's uid and gid as it sees itself."""
+
+CODE_ROOT = "/opt/casemate"
+"""Where a room keeps the copy of our own code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A zygote to start in a room; `warm` is "module:function", called once before any fork."""
+
+    name: str
+    warm: str
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Caller → keeper: make a room (the outer wall) of an image, with these templates."""
+
+    kind = "room"
+    id: str
+    image: str
+    """The image's root directory on the host."""
+    site_packages: str
+    """Where its packages are, as seen inside."""
+    templates: tuple[Template, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuestJob:
+    """What the guest's entry function is given. `gate` None means that no gate runs (tests)."""
+
+    id: str
+    stage: str
+    gate: str | None
+    workdir: str
+    inputs: tuple[str, ...]
+    address_space: int
+    address_space_after: int
+    cpu_after: int
+    budgets: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Walls:
+    """The inner wall of one sandbox: its one tmpfs, its rlimits, its filter, and which layers it may lack by name."""
+
+    disk_bytes: int
+    inodes: int
+    open_files: int
+    file_size: int
+    address_space: int
+    """Bytes above what the template has."""
+    data: int
+    processes: int
+    cpu_seconds: int
+    seccomp: str
+    """The compiled BPF program, base64."""
+    landlock: bool
+    """True: refuse without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What the keeper holds an execution to."""
+
+    wall: float
+    gate: float
+    """Seconds until the first record must have come on `report`; 0 where there is no gate."""
+    cpu: float
+    memory: int
+    processes: int
+    cpus: float
+    stdout: int
+    stderr: int
+    report: int
+    kill_on_output: bool
+    cgroup: bool
+    """True: memory, pids and cpu controllers or no run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Caller → keeper: one sandbox with one execution. Descriptors: stdin, then one per input."""
+
+    kind = "run"
+    id: str
+    room: str
+    template: str
+    entry: str
+    job: GuestJob
+    walls: Walls
+    bounds: Bounds
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Caller → keeper."""
+
+    kind = "cancel"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer, and what was read back of it from the kernel."""
+
+    name: str
+    on: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Keeper → caller: the room stands and its templates are warm."""
+
+    kind = "ready"
+    room: str
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Keeper → caller: the guest is locked down and about to see its first untrusted byte."""
+
+    kind = "started"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Keeper → caller: the facts of an execution, all of them seen from outside.
+
+    Descriptors: what was kept of stdout, stderr and report (memfds), then the job directory if there was one.
+    """
+
+    kind = "ended"
+    id: str
+    reason: str
+    limit: str
+    exit_code: int
+    signal: int
+    wall: float
+    cpu: float
+    memory_peak: int
+    processes_peak: int
+    refused: tuple[str, ...]
+    stdout_total: int
+    stderr_total: int
+    report_total: int
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Keeper → caller, zygote → keeper: our own failure; `id` is a run's or a room's."""
+
+    kind = "fault"
+    id: str
+    message: str
+    busy: bool = False
+    """True: nothing is broken, there is only no room left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """Keeper → zygote: build a sandbox and its first execution.
+
+    Descriptors: the init's end of its socket, one per input, then the cgroup.procs files to join.
+    """
+
+    kind = "sandbox"
+    id: str
+    slot: int
+    """Which pair of uids of the room's range; -1 where there is one uid only."""
+    workdir: str
+    inputs: tuple[str, ...]
+    walls: Walls
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Init → keeper: the inner wall stands. Descriptors: pidfds of init and of the execution's pid 1, job directory."""
+
+    kind = "standing"
+    id: str
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Keeper → template: fork a guest into an execution.
+
+    Descriptors: pidfd of the execution's pid 1, stdin, stdout, stderr, report, setup, then cgroup.procs files.
+    """
+
+    kind = "guest"
+    id: str
+    entry: str
+    identity: bool
+    """True: the guest has a uid of its own (root's walls)."""
+    job: GuestJob
+    walls: Walls
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """Guest → keeper, on `setup`, before its first untrusted byte: what was read back."""
+
+    kind = "locked"
+    id: str
+    layers: tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exited:
+    """Template → keeper: a guest was reaped; `status` as in waitid(2): code or signal."""
+
+    kind = "exited"
+    id: str
+    exit_code: int
+    signal: int
+    cpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class Warm:
+    """Template → keeper: warmed up, with its size (VmSize) and number of threads, and its own control socket."""
+
+    kind = "warm"
+    name: str
+    layers: tuple[Layer, ...]

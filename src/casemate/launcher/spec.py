@@ -1,0 +1,218 @@
+"""What the processes of the trusted base say to one another: frozen values, and one strict codec for all of them.
+
+A message is one packet of a SOCK_SEQPACKET socket: a JSON object whose `kind` names one of the classes of `messages`
+and whose other members are exactly that class's fields; descriptors ride along as SCM_RIGHTS (unix(7)). Anything else
+(a missing or unknown member, a wrong type, a packet that was cut) raises WireError: a peer inside a wall may have
+been taken over.
+
+Units: seconds (`deadline` is CLOCK_MONOTONIC), bytes.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import math
+import os
+import socket
+import types
+from dataclasses import fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from .messages import (
+    CODE_ROOT,
+    GUEST_UID,
+    Bounds,
+    Cancel,
+    Ended,
+    Exited,
+    Fault,
+    Guest,
+    GuestJob,
+    Layer,
+    Locked,
+    Ready,
+    Room,
+    Run,
+    Sandbox,
+    Standing,
+    Started,
+    Template,
+    Walls,
+    Warm,
+)
+
+__all__ = [
+    "Bounds",
+    "CODE_ROOT",
+    "Cancel",
+    "Channel",
+    "Ended",
+    "Exited",
+    "Fault",
+    "GUEST_UID",
+    "Guest",
+    "GuestJob",
+    "Layer",
+    "Locked",
+    "MAX_DESCRIPTORS",
+    "MAX_MESSAGE",
+    "Message",
+    "Ready",
+    "Room",
+    "Run",
+    "Sandbox",
+    "Standing",
+    "Started",
+    "Template",
+    "Walls",
+    "Warm",
+    "WireError",
+    "adopt",
+    "close_all",
+    "decode",
+    "encode",
+    "pair",
+]
+
+MAX_MESSAGE = 192 * 1024
+MAX_DESCRIPTORS = 128
+
+
+class WireError(ValueError):
+    """A message that is not what its kind says."""
+
+
+Message = Room | Run | Cancel | Ready | Started | Ended | Fault | Sandbox | Standing | Guest | Locked | Exited | Warm
+_KINDS: dict[str, Any] = {
+    cls.kind: cls
+    for cls in (Room, Run, Cancel, Ready, Started, Ended, Fault, Sandbox, Standing, Guest, Locked, Exited, Warm)
+}
+_HINTS: dict[type, dict[str, Any]] = {}
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _build(kind: Any, value: object, where: str) -> Any:
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in get_args(kind):
+            return None
+        return _build(next(k for k in get_args(kind) if k is not type(None)), value, where)
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise WireError(f"{where}: not a list")
+        args = get_args(kind)
+        if len(args) == 2 and args[1] is Ellipsis:
+            return tuple(_build(args[0], item, where) for item in value)
+        if len(args) != len(value):
+            raise WireError(f"{where}: {len(value)} items")
+        return tuple(_build(arg, item, where) for arg, item in zip(args, value, strict=True))
+    if is_dataclass(kind):
+        if not isinstance(value, dict):
+            raise WireError(f"{where}: not an object")
+        hints = _HINTS.get(kind) or _HINTS.setdefault(kind, get_type_hints(kind))  # type: ignore[arg-type]
+        names = [f.name for f in fields(kind)]
+        if set(value) != set(names):
+            raise WireError(f"{where}: members {sorted(set(value) ^ set(names))}")
+        return kind(**{name: _build(hints[name], value[name], f"{where}.{name}") for name in names})  # type: ignore[operator]
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        raise WireError(f"{where}: {type(value).__name__}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise WireError(f"{where}: {value}")
+    return value
+
+
+def encode(message: Message) -> bytes:
+    """One packet's bytes; raises WireError."""
+    plain = _plain(message)
+    assert isinstance(plain, dict)
+    try:
+        data = json.dumps({"kind": message.kind, **plain}, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError as error:
+        raise WireError(f"{message.kind}: {error}") from None
+    if len(data) > MAX_MESSAGE:
+        raise WireError(f"{message.kind}: {len(data)} bytes")
+    return data
+
+
+def decode(data: bytes) -> Message:
+    """The message in a packet; raises WireError and nothing else."""
+    try:
+        plain = json.loads(data)
+        if not isinstance(plain, dict):
+            raise WireError("not an object")
+        cls = _KINDS[plain.pop("kind")]
+        message: Message = _build(cls, plain, cls.kind)
+    except WireError:
+        raise
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise WireError(f"{type(error).__name__}: {error}") from None
+    return message
+
+
+class Channel:
+    """One end of a SOCK_SEQPACKET pair; a peer that is gone reads as None."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+
+    def fileno(self) -> int:
+        """For poll(2)."""
+        return self.sock.fileno()
+
+    def close(self) -> None:
+        """Close this end."""
+        self.sock.close()
+
+    def send(self, message: Message, descriptors: tuple[int, ...] = ()) -> None:
+        """Send one packet; raises OSError (BlockingIOError on a full non-blocking socket)."""
+        ancillary = []
+        if descriptors:
+            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+        self.sock.sendmsg([encode(message)], ancillary, socket.MSG_NOSIGNAL)
+
+    def receive(self) -> tuple[Message, list[int]] | None:
+        """The next message and its descriptors (close-on-exec, the caller's to close), or None at end of file."""
+        space = socket.CMSG_SPACE(MAX_DESCRIPTORS * array.array("i").itemsize)
+        data, ancillary, flags, _ = self.sock.recvmsg(MAX_MESSAGE, space, socket.MSG_CMSG_CLOEXEC)
+        received = array.array("i")
+        for level, kind, payload in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                received.frombytes(payload[: len(payload) - len(payload) % received.itemsize])
+        descriptors = received.tolist()
+        if not data:
+            close_all(descriptors)
+            return None
+        try:
+            if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+                raise WireError("a packet was cut")
+            return decode(data), descriptors
+        except WireError:
+            close_all(descriptors)
+            raise
+
+
+def pair() -> tuple[Channel, Channel]:
+    """Both ends of a new channel."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_CLOEXEC)
+    return Channel(ours), Channel(theirs)
+
+
+def adopt(fd: int) -> Channel:
+    """A channel over an inherited descriptor."""
+    return Channel(socket.socket(fileno=fd))
+
+
+def close_all(descriptors: list[int] | tuple[int, ...]) -> None:
+    """Close descriptors."""
+    for fd in descriptors:
+        os.close(fd)

@@ -1,0 +1,151 @@
+"""A template: a fork of the zygote that has imported what its jobs need, and forks guests into executions.
+
+It never runs untrusted code, holds no descriptor to anything but the keeper, and refuses to fork unless it has exactly
+one thread (fork(2) copies only the calling thread, and with it every lock that another one held). A guest is forked
+once, straight into the execution's pid namespace (setns(2) of the pid namespace concerns children), so that a process
+of hundreds of megabytes is copied once per job, and init stays small."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable
+
+from . import spec, steps, syscalls
+from .site import Place, Site
+
+
+class Wakeup:
+    """SIGCHLD as a readable descriptor (signal.set_wakeup_fd); only in processes that no guest can signal."""
+
+    def __init__(self) -> None:
+        self.read, self._write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+
+    def clear(self) -> None:
+        """Forget what was signalled so far."""
+        try:
+            while os.read(self.read, 512):
+                pass
+        except BlockingIOError:
+            return
+
+
+def entry(name: str) -> Callable[..., int]:
+    """The function "module:function"."""
+    module, _, function = name.partition(":")
+    found: Callable[..., int] = getattr(importlib.import_module(module), function)
+    return found
+
+
+def run(template: spec.Template, site_packages: str, channel: spec.Channel) -> None:
+    """In the forked template; never returns."""
+    try:
+        # The interpreter was started without `site`, which would have done this.
+        sys.path.append(site_packages)
+        if template.warm:
+            entry(template.warm)()
+        threads = len(os.listdir("/proc/self/task"))
+        if threads != 1:
+            raise RuntimeError(f"template {template.name} has {threads} threads after warming up")
+        channel.send(spec.Warm(template.name, (spec.Layer(f"template.{template.name}", True, "1 thread"),)))
+        _serve(channel)
+    except BaseException as error:
+        channel.send(spec.Fault(template.name, f"{type(error).__name__}: {error}"[:4000]))
+    finally:
+        os._exit(70)
+
+
+def _serve(channel: spec.Channel) -> None:
+    home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    wakeup = Wakeup()
+    guests: dict[int, str] = {}
+    poll = select.poll()
+    poll.register(channel, select.POLLIN)
+    poll.register(wakeup.read, select.POLLIN)
+    while True:
+        for fd, _ in poll.poll():
+            if fd == wakeup.read:
+                wakeup.clear()
+                _reap(guests, channel)
+                continue
+            received = channel.receive()
+            if received is None:
+                os._exit(0)
+            message, descriptors = received
+            if not isinstance(message, spec.Guest):
+                raise spec.WireError(f"a template is not told {message.kind}")
+            try:
+                guests[_fork(message, descriptors, home)] = message.id
+            except OSError as error:
+                # The execution may be dead already: cancelled, or out of time.
+                channel.send(spec.Fault(message.id, f"the guest could not be forked: {error}"))
+            finally:
+                spec.close_all(descriptors)
+
+
+def _reap(guests: dict[int, str], channel: spec.Channel) -> None:
+    while guests:
+        pid, status, usage = os.wait4(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        code = os.waitstatus_to_exitcode(status)
+        cpu = usage.ru_utime + usage.ru_stime
+        channel.send(spec.Exited(guests.pop(pid), max(code, 0), max(-code, 0), cpu))
+
+
+def _fork(message: spec.Guest, descriptors: list[int], home: int) -> int:
+    if len(os.listdir("/proc/self/task")) != 1:
+        raise RuntimeError("more than one thread: refusing to fork")
+    syscalls.setns(descriptors[0], syscalls.CLONE_NEWPID)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _guest(message, descriptors)
+    finally:
+        syscalls.setns(home, syscalls.CLONE_NEWPID)
+    return pid
+
+
+def _guest(message: spec.Guest, descriptors: list[int]) -> None:
+    setup: spec.Channel | None = None
+    code = 70
+    try:
+        setup = spec.adopt(os.dup(descriptors[5]))
+        with open("/proc/self/statm", encoding="ascii") as file:
+            pages = [int(value) for value in file.read().split()]
+        size = os.sysconf("SC_PAGE_SIZE")
+        signal.set_wakeup_fd(-1)
+        # The set-up channel becomes descriptor 4: the last to be closed.
+        site = Site(
+            cgroups=tuple(descriptors[6:]), join=descriptors[0], walls=message.walls, uid=0 if message.identity else -1,
+            address_space=pages[0] * size + message.walls.address_space, data=pages[5] * size + message.walls.data,
+            keep=(*descriptors[1:5], setup.sock.detach()),
+        )  # fmt: skip
+        setup = None
+        layers = steps.take(Place.GUEST, site, upto="descriptors")
+        setup = spec.adopt(4)
+        os.chdir(message.job.workdir)
+        layers += steps.take(Place.GUEST, site, after="descriptors")
+        setup.send(spec.Locked(message.id, layers))
+        setup.close()
+        setup = None
+        job = dataclasses.replace(
+            message.job, address_space_after=site.address_space, cpu_after=message.walls.cpu_seconds
+        )
+        code = entry(message.entry)(job)
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(BaseException):  # the program may have closed or replaced it
+                stream.flush()
+        syscalls.flush_streams()
+    except BaseException as error:
+        if setup is not None:
+            setup.send(spec.Fault(message.id, f"{type(error).__name__}: {error}"[:4000]))
+    finally:
+        os._exit(code & 0xFF)

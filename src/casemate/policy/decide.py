@@ -1,0 +1,43 @@
+"""Decides whether this host may run under a profile: yes with a plan, or a refusal that says what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from casemate.errors import PolicyError
+from casemate.policy.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What was probed on this host: for each layer "" if it is there, else the reason and the remedy."""
+
+    layers: tuple[tuple[str, str], ...]
+
+    def missing(self, layer: str) -> str:
+        """The reason why a layer is not there; a layer that nobody probed is not there."""
+        return dict(self.layers).get(layer, "not probed on this host")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A yes: which layers will be on and which are degraded, as the profile permits by name."""
+
+    profile: Profile
+    cgroups: bool
+    landlock: bool
+    degraded: tuple[str, ...]
+
+
+def decide(profile: Profile, facts: HostFacts) -> Plan:
+    """The plan for a profile on a host; raises PolicyError with each required layer that is missing and its remedy."""
+    reasons: dict[str, list[str]] = {}
+    for layer in profile.layers.required:
+        if why := facts.missing(layer):
+            reasons.setdefault(why, []).append(layer)
+    refusals = [f"{', '.join(layers)}: {why}" for why, layers in reasons.items()]
+    if refusals:
+        raise PolicyError(f"profile {profile.name!r} needs what this host does not give: " + "; ".join(refusals))
+    degraded = tuple(layer for layer in profile.layers.permitted_degraded if facts.missing(layer))
+    cgroups = profile.needs_cgroups or not any(layer.startswith("cgroup-") for layer in degraded)
+    return Plan(profile, cgroups, not facts.missing("landlock"), degraded)

@@ -1,0 +1,109 @@
+"""Rooms that stand, by image and template: made on first use, shared by every thread, made again after a loss."""
+
+from __future__ import annotations
+
+import os
+import threading
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+
+from casemate.errors import SandboxFault
+from casemate.launcher import spec
+from casemate.launcher.spec import Bounds, Ended, GuestJob, Template, Walls
+from casemate.launcher.spec import Layer as Seen
+from casemate.runtime import images
+from casemate.runtime.connection import UID_RANGE, Connection, Finished
+
+# What callers of this zone say to a sandbox and hear from it are the wire's own values.
+__all__ = ["Bounds", "Ended", "GuestJob", "Rooms", "Seen", "Standing", "Template", "Walls"]
+
+WARM_TIMEOUT = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A warm template in a room, and the connection whose keeper holds it."""
+
+    connection: Connection
+    room: str
+    template: str
+    layers: tuple[Seen, ...]
+
+    def start(
+        self, *, name: str, entry: str, job: GuestJob, walls: Walls, bounds: Bounds,
+        deadline: float, descriptors: tuple[int, ...], started: Callable[[], None],
+    ) -> Future[Finished]:  # fmt: skip
+        """Start one sandbox with one execution (see `spec.Run`)."""
+        message = spec.Run(name, self.room, self.template, entry, job, walls, bounds, deadline)
+        return self.connection.run(message, descriptors, started)
+
+
+class Rooms:
+    """The rooms of one keeper; a keeper that is gone is started again."""
+
+    def __init__(self, state: Path, uids: tuple[int, int] = UID_RANGE) -> None:
+        self._state = state
+        self._uids = uids
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._connection: Connection | None = None
+        self._rooms: dict[tuple[images.Image, Template], tuple[str, Future[spec.Ready]]] = {}
+
+    def standing(self, image: images.Image, template: Template, patience: float | None = None) -> Standing:
+        """The room of `image` with a warm `template`; raises SandboxFault if it cannot be made.
+
+        TimeoutError if it is not warm within `patience` seconds: it goes on warming up, for the next call.
+        """
+        key = (image, template)
+        self.require_own_process()
+        with self._lock:
+            connection = self._connect()
+            if key not in self._rooms or connection.lost(self._rooms[key][0]):
+                name = uuid.uuid4().hex[:12]
+                room = spec.Room(name, str(image.root), image.site_packages, (template,))
+                self._rooms[key] = (name, connection.room(room))
+            name, future = self._rooms[key]
+        try:
+            ready = future.result(WARM_TIMEOUT if patience is None else min(patience, WARM_TIMEOUT))
+        except TimeoutError:
+            if patience is not None and patience < WARM_TIMEOUT:
+                raise TimeoutError(f"template {template.name} was not warm in the time that was left") from None
+            raise SandboxFault(f"template {template.name} was not warm after {WARM_TIMEOUT:g} s") from None
+        except SandboxFault:
+            self.forget(name)
+            raise
+        return Standing(connection, name, template.name, ready.layers)
+
+    def forget(self, name: str) -> None:
+        """A room that is lost; the next job makes a new one."""
+        with self._lock:
+            self._rooms = {key: value for key, value in self._rooms.items() if value[0] != name}
+
+    @property
+    def keeper_pid(self) -> int | None:
+        """Process id of the keeper, None before the first job."""
+        return self._connection.keeper_pid if self._connection else None
+
+    def require_own_process(self) -> None:
+        """Raise SandboxFault in a forked child; before any lock, which another thread may have held at the fork."""
+        if self._pid != os.getpid():
+            raise SandboxFault("this Host belongs to another process: make one after the fork")
+
+    def _connect(self) -> Connection:
+        if self._connection is None or not self._connection.alive:
+            self._rooms.clear()
+            self._connection = Connection(self._state, self._uids)
+        return self._connection
+
+    def close(self) -> None:
+        """End the keeper and everything it holds; nothing to do in a forked child."""
+        if self._pid != os.getpid():
+            return
+        with self._lock:
+            connection, self._connection = self._connection, None
+            self._rooms.clear()
+        if connection is not None:
+            connection.close()

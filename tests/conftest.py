@@ -1,0 +1,46 @@
+"""On CI a test that cannot run has failed: a skipped guarantee is an unproven one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+
+import pytest
+
+from casemate import Host
+from casemate.control.host import strongest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        _refuse(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if report.skipped:
+        _refuse(report)
+    return report
+
+
+def _refuse(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if os.environ.get("CI"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which on CI is a failure: {report.longrepr}"
+
+
+@pytest.fixture(scope="session")
+def host() -> Iterator[Host]:
+    """One Host for the whole session, closed and checked at its end."""
+    with Host() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def profile(host: Host) -> str:
+    """The strongest CAD profile that this host enforces."""
+    return strongest(host)

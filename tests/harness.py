@@ -1,0 +1,145 @@
+"""Runs an attack on a sandbox where it can hurt nobody: a process of its own under a cgroup that is made around it.
+
+The group is made below the one this process is in, never at a hierarchy's root, and everything in it is killed at the
+end: 512 tasks, 4 GiB, one CPU and a half. Without the controllers the attack does not run, and on CI that is a failure.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import casemate
+from casemate.launcher import cgroups
+
+MEMORY = 4 << 30
+TASKS = 512
+CPUS = 1.5
+DATA = Path(__file__).parent / "data"
+PACKAGE = Path(casemate.__file__).parent
+PROGRAMS = Path(__file__).parent / "programs"
+
+_ENTER = """
+import os, sys
+for fd in sys.argv[1].split(","):
+    os.write(int(fd), b"0")
+    os.close(int(fd))
+os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
+"""
+
+
+@dataclass(frozen=True)
+class Confined:
+    """A Python program in the harness."""
+
+    process: subprocess.Popen[str]
+    group: cgroups.Group
+
+    def finish(self, timeout: float) -> dict[str, Any]:
+        """Its last line of output, a JSON object."""
+        out, err = self.process.communicate(timeout=timeout)
+        assert self.process.returncode == 0, f"status {self.process.returncode}: {err[-3000:]}"
+        found: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
+        return found
+
+
+@contextlib.contextmanager
+def confined(program: str, *arguments: str) -> Iterator[Confined]:
+    """Start `programs/PROGRAM.py` with `arguments` under a new cgroup; all of it is killed at the end."""
+    group = cgroups.keeper_group(cgroups.survey(), f"casemate-test-{uuid.uuid4().hex[:12]}")
+    if group is None:
+        pytest.skip("no cgroup can be made around an attack")
+    inner = group.child("all")
+    inner.limit(memory=MEMORY, processes=TASKS, cpus=CPUS)
+    procs = inner.open_procs()
+    process = subprocess.Popen(
+        [sys.executable, "-c", _ENTER, ",".join(map(str, procs)), str(PROGRAMS / f"{program}.py"), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        pass_fds=procs,
+    )
+    for fd in procs:
+        os.close(fd)
+    try:
+        yield Confined(process, inner)
+    finally:
+        deadline = time.monotonic() + 30
+        while not group.remove():
+            group.kill()
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            assert time.monotonic() < deadline, f"still there: {group.members()}"
+            wait_until(lambda: not group.members(), 1.0)
+        process.wait(5)
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def two_jobs(
+    source: str, directory: Path, *, seconds: float = 0, gate: bool = True, timeout: float = 100
+) -> dict[str, Any]:
+    """A hostile job and an honest one after it, in the harness; what `programs/two_jobs.py` prints."""
+    path = directory / "source.py"
+    path.write_text(source, "utf-8")
+    with confined("two_jobs", str(path), str(seconds), "gate" if gate else "open") as attack:
+        return attack.finish(timeout)
+
+
+def attack(
+    source: str, directory: Path, *, template: str = "light", profile: str = "strongest", seconds: float = 20,
+    without: Sequence[tuple[str, str, str]] = (), timeout: float = 100,
+) -> dict[str, Any]:  # fmt: skip
+    """A hostile source with the gate off, in the harness; `without` are guards taken out, as edits (file, old, new)."""
+    path = directory / "source.py"
+    path.write_text(source, "utf-8")
+    package = str(weakened(directory, without)) if without else "-"
+    with confined("attack", str(path), template, profile, str(seconds), package) as running:
+        return running.finish(timeout)
+
+
+def weakened(directory: Path, edits: Sequence[tuple[str, str, str]]) -> Path:
+    """A copy of the package with edits, each of which must match exactly once."""
+    package = directory / "weakened"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__", "images"))
+    for name, old, new in edits:
+        file = package / name
+        text = file.read_text("utf-8")
+        assert text.count(old) == 1, f"{name}: {text.count(old)} times {old!r}"
+        file.write_text(text.replace(old, new), "utf-8")
+    return package
+
+
+def until_script_runs(attack: Confined) -> int:
+    """Wait until `programs/hang.py` has its endless job running; the keeper's pid."""
+    assert attack.process.stdout is not None
+    for line in attack.process.stdout:
+        step, keeper = json.loads(line)
+        if step == "script":
+            return int(keeper)
+    raise AssertionError("the job never started")
+
+
+def wait_until(condition: Any, timeout: float) -> bool:
+    """Poll until `condition()` holds; False if it does not within `timeout` seconds."""
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() >= end:
+            return False
+        time.sleep(0.005)
+    return True
