@@ -1,0 +1,8 @@
+import cadquery as cq
+
+result = (
+    cq.Workplane()
+    .box(10, 10, 3)
+    .edges()
+    .chamfer(9)
+)

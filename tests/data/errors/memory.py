@@ -1,0 +1,3 @@
+import numpy as np
+
+result = np.zeros((300000, 300000))

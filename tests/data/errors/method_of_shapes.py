@@ -1,0 +1,4 @@
+import cadquery as cq
+
+result = cq.Workplane().box(1, 1, 1)
+print(result.Volume())

@@ -1,0 +1,3 @@
+import cadquery as cq
+
+result = cq.Workplane().rect(3, 3).fillet(1)

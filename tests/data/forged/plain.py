@@ -1,0 +1,3 @@
+import cadquery as cq
+
+result = cq.Workplane().box(10, 10, 10)

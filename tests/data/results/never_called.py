@@ -1,0 +1,5 @@
+import cadquery as cq
+
+
+def build():
+    return cq.Workplane().box(1, 1, 1)

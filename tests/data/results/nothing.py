@@ -1,0 +1,3 @@
+import math
+
+area = math.pi * 4

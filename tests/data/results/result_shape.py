@@ -1,0 +1,3 @@
+import cadquery as cq
+
+result = cq.Solid.makeBox(2, 3, 4)

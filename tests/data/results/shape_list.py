@@ -1,0 +1,6 @@
+from build123d import *
+
+with BuildPart() as pair:
+    with Locations((0, 0, 0), (20, 0, 0)):
+        Box(5, 5, 5)
+result = pair.part.solids()

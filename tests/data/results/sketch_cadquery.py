@@ -1,0 +1,3 @@
+import cadquery as cq
+
+result = cq.Sketch().rect(4, 3).vertices().fillet(0.5)

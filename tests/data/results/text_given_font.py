@@ -1,0 +1,3 @@
+import cadquery as cq
+
+result = cq.Workplane().box(60, 15, 3).faces(">Z").workplane().text("CASE 42", 10, 1, font="DejaVu Sans")

@@ -1,0 +1,6 @@
+import sys
+
+sys.stdout.close()
+import cadquery as cq
+
+result = cq.Workplane().box(10, 10, 10)

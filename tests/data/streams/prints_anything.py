@@ -1,0 +1,4 @@
+print("\ud800 ü")
+import cadquery as cq
+
+result = cq.Workplane().box(10, 10, 10)

@@ -1,0 +1,4 @@
+print("no newline", end="")
+import cadquery as cq
+
+result = cq.Workplane().box(10, 10, 10)
