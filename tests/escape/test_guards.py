@@ -1,0 +1,163 @@
+"""Each guard of the inner wall: an attack that must not work, and the same attack with the guard taken out.
+
+The attacks run as plain Python with the gate off, in the light template, and print OPEN or HELD. The twins run a copy
+of the launcher in which one step is missing, so that an attack which fails for another reason is not taken for a
+guard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from harness import attack
+
+END = "\nraise SystemExit(0)\n"
+TRY = """
+import os
+def attempt(what):
+    try:
+        found = what()
+    except BaseException as error:
+        print("HELD", type(error).__name__, error)
+    else:
+        print("OPEN" if found else "HELD", found)
+"""
+
+
+def without(*steps: str) -> tuple[str, str, str]:
+    """An edit that takes steps out of the table."""
+    kept = f"STEPS = tuple(s for s in STEPS if s.name not in {steps!r})"
+    return ("launcher/steps.py", "def take(", f"{kept}\n\n\ndef take(")
+
+
+@dataclass(frozen=True)
+class Guard:
+    """An attack, and the edits after which it works."""
+
+    name: str
+    source: str
+    edits: tuple[tuple[str, str, str], ...]
+
+
+CALL = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\ncall = libc.syscall\n"
+# Read-backs that would stop a weakened launcher before the attack is tried.
+NO_TREE_CHECK = (
+    "launcher/mounts.py",
+    "    if set(found) != set(expected):",
+    "    return ''\n    if set(found) != set(expected):",
+)
+
+GUARDS = (
+    Guard(
+        "environment",
+        "attempt(lambda: dict(os.environ))",
+        (without("environment"),),
+    ),
+    Guard(
+        "descriptors",
+        "attempt(lambda: [n for n in range(4, 256) if os.path.lexists(f'/proc/self/fd/{n}') and os.stat(n)])",
+        (
+            ("launcher/lockdown.py", "    syscalls.close_range(len(site.keep))\n", ""),
+            ("launcher/lockdown.py", "    require(found == set(range(len(site.keep)))", "    require(True"),
+        ),
+    ),
+    Guard(
+        "seccomp",
+        "import socket\nattempt(lambda: socket.socket(socket.AF_UNIX))",
+        (without("seccomp"),),
+    ),
+    Guard(
+        "seccomp closes ptrace",
+        CALL + "attempt(lambda: call(101, 0, 0, 0, 0) == 0)",  # PTRACE_TRACEME
+        (without("seccomp"),),
+    ),
+    Guard(
+        "seccomp closes user namespaces",
+        CALL + "attempt(lambda: libc.unshare(0x10000000) == 0)",
+        (without("seccomp"),),
+    ),
+    Guard(
+        "landlock",
+        "attempt(lambda: os.listdir('/'))",
+        (without("landlock"),),
+    ),
+    Guard(
+        "landlock forbids execve",
+        "import subprocess\nattempt(lambda: subprocess.run(['/usr/bin/python3', '-c', ''], check=True))",
+        (without("landlock", "seccomp"),),
+    ),
+    Guard(
+        "capabilities",
+        "attempt(lambda: int([l for l in open('/proc/self/status') if l.startswith('CapEff')][0].split()[1], 16))",
+        (without("capabilities", "uid"),),
+    ),
+    Guard(
+        "no_new_privs",
+        "attempt(lambda: 'NoNewPrivs:\\t0' in open('/proc/self/status').read())",
+        # The filter needs it, or CAP_SYS_ADMIN.
+        (without("no_new_privs", "seccomp", "landlock"),),
+    ),
+    Guard(
+        "guest uid",
+        "attempt(lambda: os.getuid() != 1000)",
+        (without("uid"),),
+    ),
+    Guard(
+        "pid namespace",
+        "attempt(lambda: [n for n in os.listdir('/proc') if n.isdigit() and int(n) != os.getpid()])",
+        (("launcher/mounts.py", '_PROC = "hidepid=invisible,subset=pid"', '_PROC = "subset=pid"'),),
+    ),
+    Guard(
+        "proc shows nothing of the kernel",
+        "attempt(lambda: os.path.exists('/proc/sys/kernel'))",
+        (("launcher/mounts.py", '_PROC = "hidepid=invisible,subset=pid"', '_PROC = "hidepid=invisible"'),),
+    ),
+    Guard(
+        "read-only proc",
+        "attempt(lambda: open('/proc/self/oom_score_adj', 'w').write('0'))",
+        (
+            ("launcher/mounts.py", '"proc", _INERT | syscalls.MS_RDONLY, _PROC)', '"proc", _INERT, _PROC)'),
+            NO_TREE_CHECK,
+            without("landlock"),
+        ),
+    ),
+    Guard(
+        "noexec tmpfs",
+        "import mmap\nopen('x', 'wb').write(bytes(4096))\nfd = os.open('x', os.O_RDONLY)\n"
+        "attempt(lambda: mmap.mmap(fd, 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC))",
+        (
+            (
+                "launcher/mounts.py",
+                '    _tmpfs("run", f"size={walls.disk_bytes}',
+                '    syscalls.mount("tmpfs", "run", "tmpfs", 0, f"size={walls.disk_bytes}',
+            ),
+            NO_TREE_CHECK,
+        ),
+    ),
+    Guard(
+        "no core file",
+        "import resource\nattempt(lambda: resource.getrlimit(resource.RLIMIT_CORE) != (0, 0))",
+        (
+            ("launcher/lockdown.py", "(resource.RLIMIT_CORE, 0),\n        (", "(resource.RLIMIT_CORE, 1),\n        ("),
+            ("launcher/lockdown.py", "_CORE = ((resource.RLIMIT_CORE, 0),)", "_CORE = ((resource.RLIMIT_CORE, 1),)"),
+        ),
+    ),
+    Guard(
+        "umask",
+        "os.close(os.open('made', os.O_CREAT | os.O_WRONLY, 0o666))\nattempt(lambda: os.stat('made').st_mode & 0o077)",
+        (("launcher/lockdown.py", "    os.umask(0o077)\n", "    os.umask(0)\n"),),
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
+def test_guard_holds(guard: Guard, tmp_path: Path) -> None:
+    seen = attack(TRY + guard.source + END, tmp_path)
+    assert seen["stdout"][0].startswith("HELD"), seen
+
+
+@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
+def test_twin_attack_works_without_the_guard(guard: Guard, tmp_path: Path) -> None:
+    seen = attack(TRY + guard.source + END, tmp_path, without=guard.edits)
+    assert seen["stdout"][0].startswith("OPEN"), seen
