@@ -123,7 +123,7 @@ def test_a_fine_plate_is_delivered(host: Host, profile: str, tmp_path: Path) -> 
     text = (PROFILES / f"{profile}.toml").read_text("utf-8")
     for row, wide in (
         ("wall_time = 60.0", 300),
-        ("cpu_time = 90.0", 300),
+        ("cpu_time = 60.0", 300),
         ("facts = 45.0", 300),
         ("to_live = 120.0", 600),
     ):

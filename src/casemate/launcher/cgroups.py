@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import signal
 from dataclasses import dataclass
 
@@ -51,7 +52,7 @@ def parse(mountinfo: str, cgroup: str) -> tuple[Hierarchy, ...]:
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
         fields, kind = left.split(" "), right.split(" ")
-        root, point = fields[3], fields[4]
+        root, point = _unescaped(fields[3]), _unescaped(fields[4])
         if kind[0] == "cgroup2" and unified and (own := _below(point, root, unified)):
             offered = _read(f"{own}/cgroup.controllers").split()
             found.append(Hierarchy(2, frozenset(offered), own, own == point))
@@ -61,6 +62,11 @@ def parse(mountinfo: str, cgroup: str) -> tuple[Hierarchy, ...]:
                 if together <= options and (own := _below(point, root, path)):
                     found.append(Hierarchy(1, together, own))
     return tuple(found)
+
+
+def _unescaped(path: str) -> str:
+    """Mountinfo writes space, tab, newline and backslash as three octal digits (proc_pid_mountinfo(5))."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), path)
 
 
 def _below(point: str, root: str, path: str) -> str:
@@ -326,6 +332,11 @@ def remove_tree(directory: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def keeper_directories(found: Survey, name: str) -> tuple[str, ...]:
+    """What `keeper_group` is going to make."""
+    return () if found.missing else tuple(f"{hierarchy.own}/{name}" for hierarchy in found.hierarchies)
 
 
 def keeper_group(found: Survey, name: str) -> Group | None:

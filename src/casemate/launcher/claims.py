@@ -11,9 +11,13 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import signal
 
 from . import cgroups
+
+_MADE = re.compile(r"/.+/casemate-[0-9]+-[0-9]+")
+"""A group as a keeper names it: anything else in a record is not killed, and not removed."""
 
 BLOCK = 1024
 """Uids of one keeper: two for each live sandbox, one for its rooms."""
@@ -64,8 +68,10 @@ class State:
         return swept
 
     def keeper(self, name: str, directories: tuple[str, ...]) -> int:
-        """Record a live keeper's cgroups; the descriptor is the claim."""
-        fd = self._locked(f"keeper-{name}")
+        """Record a live keeper's cgroups, before they are made; the descriptor is the claim."""
+        # A sweep that passes between open and lock takes the empty file for a dead keeper's: again, then.
+        tries = (self._locked(f"keeper-{name}") for _ in range(100))
+        fd = next((fd for fd in tries if fd is not None), None)
         if fd is None:
             raise NoClaim(f"keeper-{name} is held by another process")
         os.ftruncate(fd, 0)
@@ -99,7 +105,7 @@ def _recorded(text: bytes) -> list[str]:
 
 def _remove(directory: str) -> bool:
     """Kill what is in a dead keeper's cgroup and remove it; only a directory that a keeper can have made."""
-    if not os.path.basename(directory).startswith("casemate-"):
+    if not _MADE.fullmatch(directory):
         return True
     for path, _, _ in os.walk(directory):
         with contextlib.suppress(OSError), open(f"{path}/cgroup.procs", encoding="ascii") as file:

@@ -57,8 +57,10 @@ class Keeper:
             started = file.read().rpartition(")")[2].split()[19]
         self._name = f"{os.getpid()}-{started}"
         state.sweep()
-        self._group = cgroups.keeper_group(cgroups.survey(), f"casemate-{self._name}")
-        self._claim = state.keeper(self._name, self._group.directories() if self._group else ())
+        found, group = cgroups.survey(), f"casemate-{self._name}"
+        # First the record: a keeper that is killed while it makes its group leaves nothing unknown.
+        self._claim = state.keeper(self._name, cgroups.keeper_directories(found, group))
+        self._group = cgroups.keeper_group(found, group)
         self._uids = state.uids(*uids) if os.geteuid() == 0 else None
         self._slots: dict[str, int] = {}
         self._places: dict[str, Place] = {}

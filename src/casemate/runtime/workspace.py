@@ -17,7 +17,9 @@ _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_S
 
 def check_inputs(inputs: Mapping[str, bytes], limit: int) -> None:
     """Refuse names that are not plain file names, and more bytes than the profile lets in."""
-    for name in inputs:
+    for name, data in inputs.items():
+        if not isinstance(data, bytes):
+            raise Denied(f"input {name!r}: bytes are needed, not {type(data).__name__}")
         if not _NAME.fullmatch(name) or name == "out":
             raise Denied(f"input {name!r}: a plain file name of letters, digits, '_', '-', '.' and spaces is needed")
     if len(inputs) > MAX_INPUTS:

@@ -1,0 +1,38 @@
+"""Looks at the processes that others started, through /proc."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+
+def fields(pid: int) -> dict[str, str]:
+    """Fields of /proc/PID/status, empty if the process is gone or a zombie."""
+    with contextlib.suppress(OSError):
+        lines = Path(f"/proc/{pid}/status").read_text("utf-8", "replace").splitlines()
+        found = {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
+        return {} if found["State"].startswith(("Z", "X")) else found
+    return {}
+
+
+def descendants(pid: int) -> set[int]:
+    """Every living process below `pid`."""
+    parents = {
+        int(path.name): int(found["PPid"]) for path in Path("/proc").glob("[0-9]*") if (found := fields(int(path.name)))
+    }
+    below: set[int] = set()
+    new = {pid}
+    while new:
+        new = {child for child, parent in parents.items() if parent in new} - below
+        below |= new
+    return below
+
+
+def guests(pid: int) -> set[int]:
+    """Those below `pid` that have the filter of a guest on (proc_pid_status(5), Seccomp)."""
+    own = fields(pid).get("Seccomp_filters")
+    return {
+        child
+        for child in descendants(pid)
+        if (found := fields(child)).get("Seccomp") == "2" and found.get("Seccomp_filters") != own
+    }

@@ -1,0 +1,137 @@
+"""The whole suite once more as an ordinary uid, which this test makes: root's walls and a user's differ in every step.
+
+What it needs is copied to where that uid can read: the interpreter, the environment, the project. Root gives it a
+cgroup of its own, as an administrator would, so that the harness can make groups around attacks; the run without one
+is `test_without_a_cgroup_the_strong_profile_is_refused`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from casemate.launcher import cgroups
+
+ROOT = Path(__file__).parents[1]
+UID = GID = 61_234
+# The gate, the guest's own parts and the image are the same for every uid.
+SUITES = (
+    "tests/escape",
+    "tests/control",
+    "tests/launcher",
+    "tests/cli",
+    "tests/test_api.py",
+    "tests/test_api_processes.py",
+)
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="this is the ordinary user's run already")
+
+_ENTER = """
+import os, sys
+for fd in sys.argv[1].split(","):
+    if fd:
+        os.write(int(fd), b"0")
+        os.close(int(fd))
+os.setgroups([])
+os.setresgid({gid}, {gid}, {gid})
+os.setresuid({uid}, {uid}, {uid})
+os.chdir(sys.argv[2])
+os.execv(sys.argv[3], sys.argv[3:])
+""".replace("{uid}", str(UID)).replace("{gid}", str(GID))
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    """A directory of the user's with a copy of everything that the suite needs."""
+    place = Path(tempfile.mkdtemp(prefix="casemate-user-", dir="/var/tmp"))
+    skip = shutil.ignore_patterns("__pycache__", "test", "tests", "idlelib", "tkinter", "ensurepip", "lib2to3")
+    base = Path(sys.base_prefix)
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    (place / "python" / "bin").mkdir(parents=True)
+    shutil.copy2(base / "bin" / version, place / "python" / "bin" / version)
+    shutil.copytree(base / "lib" / version, place / "python" / "lib" / version, ignore=skip, symlinks=True)
+    for library in (base / "lib").glob("libpython*.so*"):
+        shutil.copy2(library, place / "python" / "lib" / library.name)
+    packages = Path(pytest.__file__).parents[1]
+    shutil.copytree(
+        packages, place / "packages", ignore=shutil.ignore_patterns("__pycache__", "mypy*", "pip"), symlinks=True
+    )
+    (place / "project").mkdir()
+    for name in ("src", "tests", "examples", "profiles", "images", "pyproject.toml"):
+        source = ROOT / name
+        copy = shutil.copytree if source.is_dir() and not source.is_symlink() else shutil.copy
+        copy(source, place / "project" / name, **({} if copy is shutil.copytree else {"follow_symlinks": False}))
+    for directory, names, files in os.walk(place):
+        for name in (".", *names, *files):
+            os.chown(os.path.join(directory, name), UID, GID, follow_symlinks=False)
+    os.chmod(place, 0o755)
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture
+def delegated() -> Iterator[cgroups.Group]:
+    """A group below ours, given to the user."""
+    made = cgroups.keeper_group(cgroups.survey(), f"casemate-test-{uuid.uuid4().hex[:12]}")
+    assert made is not None
+    for directory in made.directories():
+        os.chown(directory, UID, GID)
+        for name in ("cgroup.procs", "tasks", "cgroup.subtree_control"):
+            if os.path.exists(f"{directory}/{name}"):
+                os.chown(f"{directory}/{name}", UID, GID)
+    yield made
+    assert made.remove(), f"the user's run left {made.members()}"
+
+
+def as_user(home: Path, procs: tuple[int, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the copied interpreter with `arguments` as the user, in the groups of `procs`."""
+    interpreter = next((home / "python" / "bin").iterdir())
+    return subprocess.run(
+        [sys.executable, "-c", _ENTER, ",".join(map(str, procs)), str(home / "project"), str(interpreter), *arguments],
+        pass_fds=procs,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={
+            "HOME": str(home),
+            "PATH": "/usr/bin:/bin",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": f"{home / 'project' / 'src'}:{home / 'packages'}",
+        }
+        | ({"CI": "true"} if "CI" in os.environ else {}),
+        check=False,
+    )
+
+
+@pytest.mark.timeout(900)
+def test_the_suite_passes_as_an_ordinary_user(home: Path, delegated: cgroups.Group) -> None:
+    procs = delegated.open_procs()
+    ran = as_user(home, procs, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(home / "tmp"), *SUITES)
+    for fd in procs:
+        os.close(fd)
+    assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]
+    assert " passed" in ran.stdout.splitlines()[-1]
+    assert "skipped" not in ran.stdout.splitlines()[-1]
+
+
+def test_without_a_cgroup_the_strong_profile_is_refused(home: Path) -> None:
+    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+    ran = as_user(home, (), "-c", script, "run", "examples/motor_bracket.py", "--profile", "cad")
+    assert ran.returncode == 3
+    assert "cgroup-memory, cgroup-pids, cgroup-cpu" in ran.stderr
+    assert "'cad-rlimit' is enforceable here" in ran.stderr
+
+
+def test_without_a_cgroup_the_rlimit_profile_runs(home: Path) -> None:
+    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+    ran = as_user(home, (), "-c", script, "run", "examples/motor_bracket.py", "--profile", "strongest", "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert '"profile": "cad-rlimit"' in ran.stdout
+    assert '"cgroup-memory"' in ran.stdout  # reported as degraded
