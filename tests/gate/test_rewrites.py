@@ -104,7 +104,7 @@ def test_what_looks_like_an_export_and_is_none(statement: str, code: str) -> Non
         ("import ocp_vscode as ov\nov.set_defaults(axes=True)\nov.show(1)", "show(1)"),
         ("show_all()", ""),
         ("from jupyter_cadquery.viewer import Viewer\nv = Viewer()\nv.show(1)\nv.close()", "show(1)"),
-        ("if 'show_object' in globals():\n    show_object(1)", "if True:\n    show_object(1)"),
+        ("if 'show_object' in globals():\n    show_object(1)", "show_object(1)"),
         ("if 'show_object' not in locals():\n    x = 1", "if False:\n    x = 1"),
         ("def show(x):\n    return x\nshow(1, colour=2)", "def show(x):\n    return x\nshow(1, colour=2)"),
         (
@@ -133,9 +133,9 @@ def test_what_is_thrown_away_is_checked(source: str) -> None:
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("if __name__ == '__main__':\n    x = 1", "if True:\n    x = 1"),
-        ("if '__main__' == __name__:\n    x = 1", "if True:\n    x = 1"),
-        ("if __name__ in ('__main__', 'temp'):\n    x = 1", "if True:\n    x = 1"),
+        ("if __name__ == '__main__':\n    x = 1", "x = 1"),
+        ("if '__main__' == __name__:\n    x = 1", "x = 1"),
+        ("if __name__ in ('__main__', 'temp'):\n    x = 1", "x = 1"),
         ("x: int = 1", "x = 1"),
         ("x: 'cq.Workplane | None'", ""),
         ("def f(a: int, *b: str, c: float=1.0, **d: list[int]) -> tuple[int, ...]:\n    pass",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from gate.room import codes, judge
 
+from casemate.gate import Denied
+
 CQ = "import cadquery as cq\n"
 BD = "from build123d import *\n"
 
@@ -268,3 +270,46 @@ def test_a_refused_import_is_said_once() -> None:
 def test_a_hint_says_what_to_do(source: str, hint: str) -> None:
     verdict = judge(source)
     assert hint in [denial.hint for denial in getattr(verdict, "denials", ())]
+
+
+FENCE = "send the code alone, without Markdown fences or prose"
+
+
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        ("```python\nx = 1\n```\n", FENCE),
+        ("\nHere is the script:\n\nx = 1", FENCE),
+        ("Sure! Here's the code you asked for\nx = 1", FENCE),
+        ("x = 1\n```\n", FENCE),
+        ("for i in range(3)\n    pass", ""),
+        ('print "some words of text"', ""),
+        ("x = 1\nhere is no prose\n", ""),
+    ],
+)
+def test_prose_and_fences_are_named(source: str, hint: str) -> None:
+    verdict = judge(source)
+    assert isinstance(verdict, Denied)
+    assert [(denial.code, denial.hint) for denial in verdict.denials] == [("source.syntax", hint)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import logging as log\nlog.info('x')\nlog.basicConfig(level=log.INFO)",
+        "import logging\nlog = logging.getLogger()\nlog.info('x')",
+        "import sys\nsys.exit(1)",
+        "from os import path\npath.nothing().other[0].flags",
+    ],
+)
+def test_what_hangs_on_a_refused_import_is_not_refused_again(source: str) -> None:
+    verdict = judge(source)
+    assert isinstance(verdict, Denied)
+    assert [denial.code for denial in verdict.denials] == ["import.module"]
+    assert "exit()" not in verdict.denials[0].hint
+
+
+def test_a_hint_that_repeats_its_message_is_left_out() -> None:
+    verdict = judge("print((1).ctypes)")
+    assert isinstance(verdict, Denied)
+    assert [denial.hint for denial in verdict.denials] == [""]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import array
 import gc
 import os
 import types
 
 import pytest
 
+from casemate.gate.tables import calls
+from casemate.guest import proxies
 from casemate.guest.proxies import Library
 
 NAMES = {
@@ -69,3 +72,19 @@ def test_single_names(library: Library) -> None:
 
 def test_a_star_gives_the_permitted_names(library: Library) -> None:
     assert set(library.names("math")) == {"pi", "sqrt"}
+
+
+def test_a_class_that_reaches_memory_can_be_asked_for_and_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"array": frozenset({"array"})}
+    twin = Library(names)
+    assert twin.module("array").array("b", [1])[0] == 1
+    monkeypatch.setattr(proxies, "TYPES_ONLY", {"array.array": "a stand-in for numpy.ndarray"})
+    library = Library(names)
+    asked = library.module("array").array
+    assert asked is library.name("array", "array")
+    assert isinstance(array.array("b", [1]), asked)
+    assert not isinstance([1], asked)
+    with pytest.raises(TypeError, match="isinstance"):
+        asked("b", [1])
+    assert not any(hasattr(asked, name) for name in ("frombytes", "buffer_info"))
+    assert "numpy.ndarray" in calls.TYPES_ONLY

@@ -119,6 +119,40 @@ def test_the_last_variable_in_the_source_is_the_guess_and_is_told(source: str, e
     assert f"`{expected}`" in found.notices[0][1]
 
 
+@pytest.mark.parametrize(
+    ("source", "expected", "code"),
+    [
+        ("body = 1\nholes = 1\nbracket = body.cut(holes)", "bracket", "result.guessed"),
+        ("body = 1\nbracket = body.cut()\nlast = bracket.fillet()", "last", "result.guessed"),
+        ("body = 1\nbracket = f(x, [body])", "bracket", "result.guessed"),
+        ("body = 1\nbracket = 1\nbracket += body", "bracket", "result.guessed"),
+        ("body = 1\nif x:\n    bracket = body.cut()", "bracket", "result.guessed"),
+        ("body = 1\nface = body.faces()\nbracket = face.hole()", "bracket", "result.guessed"),
+        ("body = 1\nbracket = 1", "body", "result.elsewhere"),
+        ("body = 1\nbracket = body.cut()\nbracket = 1", "body", "result.elsewhere"),
+        ("bracket = 1\nbody = bracket.cut()", "body", ""),
+        ("bracket = body.cut()\nbody = 1", "body", ""),
+        ("body = 1\nnumber = body.volume()", "body", ""),
+        ("body = 1\nface = body.faces()", "body", ""),
+        ("body = 1\nalias = body", "body", ""),
+    ],
+)
+def test_what_was_made_from_a_usual_name_is_the_part(source: str, expected: str, code: str) -> None:
+    held: dict[str, Any] = {name: Fake(4) for name in ("body", "bracket", "holes", "last")}
+    held |= {"number": 3, "face": Fake(3), "alias": held["body"]}
+    what = left(source, **{name: value for name, value in held.items() if f"{name} " in source})
+    found = find(what, kind_of)
+    assert [item.value for item in found.candidates] == [held[expected]]
+    assert [notice for notice, _ in found.notices] == ([code] if code else [])
+    assert all("`body`" in text for _, text in found.notices)
+
+
+def test_result_is_never_passed_over() -> None:
+    what = left("result = 1\nbracket = result.cut()", result=SOLID, bracket=OTHER)
+    assert chosen(what)[0][0] is SOLID
+    assert not find(what, kind_of).notices
+
+
 def test_a_solid_is_guessed_before_a_selection_on_one() -> None:
     assert chosen(left("a = 1\nb = 1", a=SOLID, b=CHAIN))[0][0] is SOLID
     assert chosen(left("b = 1", b=CHAIN))[0][0] is CHAIN

@@ -25,16 +25,11 @@ from .rules import Rules
 from .scopes import Place, Script
 from .verdict import Admitted, Denied, Findings
 
-#: node class -> the rules that look at it, beside the one for node classes, which looks at all
+#: node class -> the rules that look at it, beside those for names and node classes, which look at all
 _RULES: Mapping[type[ast.AST], tuple[Callable[[Place, Context], None], ...]] = MappingProxyType(
     {
-        ast.Name: (names.check,),
-        injected.Injected: (names.check,),
-        ast.arg: (names.check,),
-        ast.keyword: (names.check,),
-        ast.FunctionDef: (names.check,),
-        ast.ClassDef: (names.check, classes.check),
-        ast.ExceptHandler: (names.check, classes.check),
+        ast.ClassDef: (classes.check,),
+        ast.ExceptHandler: (classes.check,),
         ast.withitem: (classes.check,),
         ast.Attribute: (attributes.check, stores.check),
         ast.Subscript: (stores.check,),
@@ -63,8 +58,13 @@ def _tree(text: str, rules: Rules, inputs: frozenset[str], findings: Findings) -
     if tree is None:
         return None
     imports, discarded = _rewrite(tree, rules, inputs, findings)
-    context = Context(rules, Script(tree, discarded), imports, findings)
-    context.own = attributes.own_attributes(context.script, context)
+    starred = {name for star in imports.stars for name in rules.module_names[star]}
+    script = Script(tree, discarded, starred, {*rules.builtins, *rules.injected})
+    context = Context(rules, script, imports, findings)
+    context.own = attributes.own_attributes(script, context)
+    names.conflicts(context)
+    for place in script.places:
+        names.check(place, context)
     for place in context.script.places:
         nodes.check(place, context)
         for rule in _RULES.get(type(place.node), ()):
@@ -93,6 +93,7 @@ def _rewrite(
     rewriter = statements.Statements(tree, importer.imports, findings)
     rewriter.rewrite()
     expressions.Expressions(rules, importer.imports, inputs, findings).rewrite(tree)
+    statements.unguard(tree)
     return importer.imports, rewriter.discarded
 
 

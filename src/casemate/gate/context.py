@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from .imports import Imports
 from .rules import Rules
-from .scopes import Kind, Place, Script
+from .scopes import Kind, Place, Scope, Script
 from .tables import limits
 from .verdict import Findings
 
@@ -17,6 +17,20 @@ from .verdict import Findings
 def last_name(node: ast.expr) -> str:
     """The name at the end of `a.b.name`, or an empty text if the expression ends in none."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One expression as a part of a chain of attributes, calls and subscripts."""
+
+    #: what the chain begins with
+    root: ast.expr
+    #: True for a.b.c where a is an alias of a module
+    rooted: bool = False
+    #: the dotted module of the tables that it stands for, if it stands for one
+    module: str = ""
+    #: False if the first step out of a module is in no table
+    admitted: bool = True
 
 
 @dataclass(slots=True)
@@ -31,19 +45,50 @@ class Context:
     own: set[str] = field(default_factory=set)
     #: names of dicts -> whether they are only ever unpacked or read by key
     literals: dict[str, bool] = field(default_factory=dict)
+    #: nodes of names that were refused: what hangs on them is not judged again
+    said: set[int] = field(default_factory=set)
+    #: dicts whose keys were checked, as arguments of print or not
+    unpacked: set[tuple[int, bool]] = field(default_factory=set)
+    #: name -> place -> whether the script's own value is read there
+    certain: dict[str, dict[int, bool]] = field(default_factory=dict)
+    #: name -> list of statements -> index of the first one in it that binds the name
+    first: dict[str, dict[tuple[int, str], int]] = field(default_factory=dict)
     _suggestions: int = 0
+    _refused: dict[tuple[int, str], bool] = field(default_factory=dict)
+    _links: dict[int, Link] = field(default_factory=dict)
     _objects: dict[tuple[int, str], bool] = field(default_factory=dict)
 
-    def module_of(self, node: ast.expr) -> str:
-        """The dotted module of the tables that an expression stands for, or an empty text."""
-        dotted = self.imports.dotted(node)
-        return dotted if dotted in self.rules.module_names and self.rooted_in_module(node) else ""
+    def link(self, node: ast.expr) -> Link:
+        """What is known of an expression as a part of a chain; worked out once for each node."""
+        below: list[ast.expr] = []
+        while id(node) not in self._links and isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+            below.append(node)
+            node = node.func if isinstance(node, ast.Call) else node.value
+        link = self._links.get(id(node))
+        if link is None:
+            module = self.imports.modules.get(node.id, "") if isinstance(node, ast.Name) else ""
+            link = self._links[id(node)] = Link(node, bool(module), module)
+        for part in reversed(below):
+            link = self._links[id(part)] = self._next(link, part)
+        return link
+
+    def _next(self, link: Link, node: ast.expr) -> Link:
+        if not isinstance(node, ast.Attribute):
+            return Link(link.root)
+        if not link.module:
+            return Link(link.root, link.rooted, "", link.admitted)
+        dotted = f"{link.module}.{node.attr}"
+        if dotted in self.rules.module_names:
+            return Link(link.root, True, dotted)
+        return Link(link.root, True, "", node.attr in self.rules.module_names[link.module])
 
     def rooted_in_module(self, node: ast.expr) -> bool:
         """True for a.b.c where a is an alias of a module."""
-        while isinstance(node, ast.Attribute):
-            node = node.value
-        return isinstance(node, ast.Name) and node.id in self.imports.modules
+        return self.link(node).rooted
+
+    def was_said(self, node: ast.expr) -> bool:
+        """True if the script is refused for the very name that an expression hangs on."""
+        return self.findings.denied and id(self.link(node).root) in self.said
 
     def imported_root(self, node: ast.expr, place: Place) -> str:
         """The imported name at the root of a chain of attributes and subscripts without a call, or an empty text."""
@@ -84,6 +129,21 @@ class Context:
                 for binding in scope.names[node.id]
             )
         return self._objects[key]
+
+    def from_refused(self, name: str, scope: Scope) -> bool:
+        """True for a name that only holds what names of refused imports gave."""
+        if not self.imports.refused:
+            return False
+        key = (id(scope), name)
+        if key not in self._refused:
+            self._refused[key] = all(
+                binding.value is not None and self._hangs_on_refused(binding.value) for binding in scope.names[name]
+            )
+        return self._refused[key]
+
+    def _hangs_on_refused(self, node: ast.expr) -> bool:
+        root = self.link(node).root
+        return isinstance(root, ast.Name) and root.id in self.imports.refused
 
     def nearest(self, name: str, *known: Iterable[str]) -> str:
         """A hint with the nearest known name; looks it up for the first few names of a script only."""

@@ -33,6 +33,7 @@ def as_fstring(call: ast.Call) -> ast.JoinedStr | None:
     if names is None or not _same_order(names, arguments):
         return None
     values: list[ast.expr] = []
+    following = iter(names)
     for literal, field, spec, conversion in fields:
         if literal:
             values.append(ast.Constant(literal))
@@ -41,7 +42,7 @@ def as_fstring(call: ast.Call) -> ast.JoinedStr | None:
         if "{" in (spec or ""):
             return None
         how = ast.JoinedStr(values=[ast.Constant(spec)]) if spec else None
-        value, shown = _copy(arguments[names.pop(0)]), ord(conversion) if conversion else -1
+        value, shown = _copy(arguments[next(following)]), ord(conversion) if conversion else -1
         values.append(ast.FormattedValue(value=value, conversion=shown, format_spec=how))
     return ast.JoinedStr(values=values)
 

@@ -33,6 +33,8 @@ class Imports:
     stars: set[str] = field(default_factory=set)
     #: erased modules that were imported with a star, whose names cannot be told
     erased_stars: set[str] = field(default_factory=set)
+    #: where a name was first erased or made the alias of a module
+    places: dict[str, ast.AST] = field(default_factory=dict)
     #: names that something else than an import binds
     bound: Counter[str] = field(default_factory=Counter)
 
@@ -68,10 +70,10 @@ class Imports:
             return False
         return not self.erased[root.id].startswith(_FILE_MODULES) and not special(self.erased[root.id])
 
-    def is_refused(self, node: ast.expr) -> bool:
-        """True if the expression hangs on a name whose import was refused."""
-        root = chain_root(node)
-        return isinstance(root, ast.Name) and root.id in self.refused and root.id not in self.bound
+    def erase(self, name: str, dotted: str, where: ast.AST) -> None:
+        """Note that a name is bound to nothing."""
+        self.erased[name] = dotted
+        self.places.setdefault(name, where)
 
 
 def chain_root(node: ast.expr) -> ast.expr:
@@ -128,11 +130,11 @@ class Importer:
         if kind:
             self._erase(statement, dotted, kind)
             if alias.asname or "." not in dotted:
-                self.imports.erased[name] = dotted
+                self.imports.erase(name, dotted, statement)
             elif dotted.partition(".")[0] in self._rules.module_names:
                 return self._bind(statement, name, name)
             else:
-                self.imports.erased[name] = name
+                self.imports.erase(name, name, statement)
             return None
         if dotted not in self._rules.module_names:
             self._refuse(alias, dotted, name)
@@ -141,6 +143,7 @@ class Importer:
 
     def _bind(self, statement: ast.stmt, name: str, dotted: str) -> ast.stmt | None:
         known = self.imports.modules.setdefault(name, dotted)
+        self.imports.places.setdefault(name, statement)
         if known != dotted:
             message = f"`{name}` is already the name of {known}"
             self._findings.deny("name.import", statement, message, name=name, hint="import it under another name")
@@ -176,7 +179,7 @@ class Importer:
             message = f"`{alias.name}` is not a permitted name of {module}"
             self._findings.deny("import.name", alias, message, name=dotted, hint=imports.NAME_HINTS.get(module, ""))
         else:
-            self.imports.erased[name] = dotted
+            self.imports.erase(name, dotted, alias)
 
     def _star(self, statement: ast.ImportFrom, module: str) -> ast.stmt | None:
         if module not in self._rules.stars:
@@ -194,7 +197,7 @@ class Importer:
         kind = erased_module(dotted)
         if kind or special(dotted):
             self._erase(statement, dotted, kind or "used in calls that are taken out or rewritten")
-            self.imports.erased[name] = dotted
+            self.imports.erase(name, dotted, alias)
             return None
         if alias.name not in self._rules.module_names[module]:
             message = f"`{alias.name}` is not a permitted name of {module}"
@@ -202,6 +205,11 @@ class Importer:
             self.imports.refused.add(name)
             self._findings.deny("import.name", alias, message, name=dotted, hint=hint)
             return None
+        known = self.imports.names.setdefault(name, dotted)
+        if known != dotted and (known in calls.TYPES_ONLY or dotted in calls.TYPES_ONLY):
+            message = f"`{name}` is bound twice: to {known}, and to {dotted}"
+            hint = "import it under another name"
+            self._findings.deny("name.conflict", alias, message, name=name, hint=hint)
         self.imports.names[name] = dotted
         value = injected.call(injected.IMPORT, ast.Constant(module), ast.Constant(alias.name))
         return injected.binding(name, value)

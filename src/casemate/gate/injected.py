@@ -33,10 +33,15 @@ def own_attribute(name: str) -> str:
 
 
 def placed(node: NodeT, like: ast.AST) -> NodeT:
-    """The node with the place of another, throughout."""
-    for part in ast.walk(node):
-        if "lineno" in part._attributes and not hasattr(part, "lineno"):
+    """The node with the place of another, in all its new parts; a part that has a place has one throughout."""
+    stack: list[ast.AST] = [node]
+    while stack:
+        part = stack.pop()
+        if "lineno" in part._attributes:
+            if hasattr(part, "lineno"):
+                continue
             ast.copy_location(part, like)
+        stack += ast.iter_child_nodes(part)
     return node
 
 

@@ -7,6 +7,8 @@ folded in the compiler, after the gate.
 from __future__ import annotations
 
 import ast
+import keyword
+import re
 import warnings
 
 from .tables import limits
@@ -15,6 +17,8 @@ from .verdict import Findings
 _DEEP = "the script is nested too deeply"
 #: nodes without a place of their own: contexts and operators, which the parser shares between trees
 MARKS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+_SENTENCE = 200
+_WORD = re.compile(r"[(\"`]?[^\W\d_]+(?:['’-][^\W\d_]+)*[\"`)]?[,.:;!?]?|\d+")
 _FLATTEN = "split the expression over several assignments"
 
 
@@ -56,7 +60,18 @@ def syntax(error: SyntaxError, findings: Findings) -> None:
         code, hint = "limit.depth", _FLATTEN
     elif "Exceeds the limit" in message:
         code, message, hint = "limit.integer", "the integer has too many digits", "write it as a float"
+    elif "Missing parentheses" not in message and _no_code(findings.first_line(error.lineno or 0)):
+        hint = "send the code alone, without Markdown fences or prose"
     findings.deny_at(code, error.lineno or 0, (error.offset or 1) - 1, message[:300], hint=hint)
+
+
+def _no_code(line: str) -> bool:
+    """True for a Markdown fence or heading and for a line that reads like a sentence."""
+    if line.startswith(("```", "~~~", "**")):
+        return True
+    words = line[:_SENTENCE].split()
+    sentence = len(words) > 2 and all(_WORD.fullmatch(word) for word in words) and not keyword.iskeyword(words[0])
+    return sentence and (len(words) > 3 or line.endswith((":", ".", "!")))
 
 
 def _bounded(tree: ast.Module, findings: Findings) -> bool:

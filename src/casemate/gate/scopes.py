@@ -102,7 +102,14 @@ def _value(place: Place) -> ast.expr | None:
 class Script:
     """All places of a tree in the order of the text, its scopes and its classes."""
 
-    def __init__(self, tree: ast.Module, discarded: Iterable[ast.expr]) -> None:
+    def __init__(
+        self,
+        tree: ast.Module,
+        discarded: Iterable[ast.expr],
+        starred: Iterable[str] = (),
+        others: Iterable[str] = (),
+    ) -> None:
+        """`starred` are names that a star import binds, `others` those that mean something without being bound."""
         self.module = Scope(Kind.MODULE, tree)
         self.places: list[Place] = []
         #: every name that the script binds anywhere
@@ -116,7 +123,12 @@ class Script:
         self._walk(Place(tree, None, "", self.module))
         for expression in discarded:
             self._walk(Place(expression, None, "", self.module, discarded=True))
+        for name in starred:
+            # a name that only the star binds is left to the rules, which know what it means
+            if name in self.module.names:
+                self.module.names[name].append(Binding(tree))
         self._settle()
+        self.classes -= {*starred, *others}
 
     def _walk(self, root: Place) -> None:
         stack = [root]

@@ -40,6 +40,21 @@ def set_body(node: ast.AST, field: str, old: list[ast.stmt], new: list[ast.stmt]
     setattr(node, field, new)
 
 
+def unguard(tree: ast.Module) -> None:
+    """Put the statements under a main guard in its place, so that the last one is the script's last one."""
+    body: list[ast.stmt] = []
+    for statement in tree.body:
+        if isinstance(statement, ast.If) and not statement.orelse and _is_true(statement.test):
+            body += statement.body
+        else:
+            body.append(statement)
+    tree.body = body
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
+
+
 def bound_names(tree: ast.Module) -> Counter[str]:
     """How often each name is bound by anything but an import."""
     bound: Counter[str] = Counter()
@@ -84,15 +99,15 @@ class Statements:
 
     def _erase_objects(self) -> None:
         """Names that hold a viewer, a writer of drawings or a type: everything done with them is taken out."""
-        made: Counter[str] = Counter()
+        made: dict[str, list[ast.stmt]] = {}
         for _, _, body in statement_lists(self._tree):
             for statement in body:
                 if self._makes_erased(statement):
-                    made[_target(statement)] += 1
-        for name, times in made.items():
-            if self._imports.bound[name] == times:
+                    made.setdefault(_target(statement), []).append(statement)
+        for name, found in made.items():
+            if self._imports.bound[name] == len(found):
                 del self._imports.bound[name]
-                self._imports.erased[name] = "object"
+                self._imports.erase(name, "object", found[0])
 
     def _makes_erased(self, statement: ast.stmt) -> bool:
         if not isinstance(statement, ast.Assign) or not _target(statement):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 
 from ..model import Denial, Notice
 from .tables import limits
@@ -47,13 +49,17 @@ class Findings:
         self._lines = text.split("\n")
         self._denials: dict[tuple[int, int, str, str], Denial] = {}
         self._notices: list[Notice] = []
+        self._found = 0
         self._uncounted = 0
+        #: line that is not ASCII -> the byte at which each of its characters ends
+        self._ends: dict[int, list[int]] = {}
 
     def deny(self, code: str, node: ast.AST | None, message: str, *, name: str = "", hint: str = "") -> None:
         """Record a refusal at a node; None means the whole source."""
-        if len(self._denials) >= limits.DENIALS_FOUND:
+        if self._found >= limits.DENIALS_FOUND:
             self._uncounted += 1
             return
+        self._found += 1
         line, offset = _start(node)
         kind = "Name" if isinstance(node, ast.Name) else type(node).__name__ if node is not None else ""
         self.deny_at(code, line, self._column(line, offset), message, node=kind, name=name, hint=hint)
@@ -72,9 +78,17 @@ class Findings:
             node=node,
             name=visible(name[: limits.NAME]),
             source_line=visible(source_line[: limits.SOURCE_LINE])[: limits.SOURCE_LINE],
-            hint=visible(hint[: limits.MESSAGE]),
+            hint="" if message.endswith(hint) else visible(hint[: limits.MESSAGE]),
         )
         self._denials.setdefault((denial.line, denial.column, code, name), denial)
+
+    def first_line(self, line: int) -> str:
+        """The text of a line if nothing but blank lines stand before it, or if it is a Markdown fence."""
+        if not 0 < line <= len(self._lines):
+            return ""
+        text = self._lines[line - 1].strip()
+        first = not any(before.strip() for before in self._lines[: line - 1])
+        return text if first or text.startswith(("```", "~~~")) else ""
 
     def note(self, code: str, node: ast.AST, message: str) -> None:
         """Record something that stops nothing."""
@@ -85,7 +99,11 @@ class Findings:
         if not 0 < line <= len(self._lines):
             return 0
         text = self._lines[line - 1]
-        return offset if text.isascii() else len(text.encode("utf-8")[:offset].decode("utf-8", "ignore"))
+        if text.isascii():
+            return offset
+        if line not in self._ends:
+            self._ends[line] = list(accumulate(len(character.encode("utf-8")) for character in text))
+        return bisect_right(self._ends[line], offset)
 
     @property
     def denied(self) -> bool:

@@ -12,7 +12,7 @@ import contextlib
 import dataclasses
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -59,14 +59,19 @@ class Unreadable(Exception):
 def run(job: Job) -> int:
     """Inspect each part of the manifest in order; one that fails does not take the others with it."""
     refuse_by_error()
-    report = Report()
     with open(os.path.join(job.workdir, MANIFEST), encoding="utf-8") as file:
         parts = json.load(file)
     os.makedirs(os.path.join(job.workdir, OUTPUT), exist_ok=True)
+    inspect(Report(), job, parts, job.workdir)
+    return 0
+
+
+def inspect(report: Report, job: Job, parts: Sequence[Mapping[str, Any]], directory: str) -> None:
+    """Write and measure each part from its files in `directory`; one record for each."""
     for part in parts:
         name = str(part["name"])
         target = "part.step" if len(parts) == 1 else f"{name}.step"
-        found = _inspect(report, job, part, target)
+        found = _inspect(report, job, part, directory, target)
         report.write(
             "part",
             name=name,
@@ -75,15 +80,14 @@ def run(job: Job) -> int:
             facts=None if found.facts is None else dataclasses.asdict(found.facts),
             message=found.message,
         )
-    return 0
 
 
-def _inspect(report: Report, job: Job, part: Mapping[str, Any], target: str) -> Finding:
+def _inspect(report: Report, job: Job, part: Mapping[str, Any], directory: str, target: str) -> Finding:
     budgets = dict(job.budgets)
     path = os.path.join(job.workdir, OUTPUT, target)
     try:
         with stage(report, "step", budgets):
-            solids = [(str(leaf["name"]), read(os.path.join(job.workdir, leaf["file"]))) for leaf in part["files"]]
+            solids = [(str(leaf["name"]), read(os.path.join(directory, leaf["file"]))) for leaf in part["files"]]
             shape = together([solid for _, solid in solids])
             found = hopeless(shape)
             if found is not None:
@@ -124,7 +128,7 @@ def hopeless(shape: Any) -> Finding | None:
             else "is empty: nothing was built, or a cut left nothing"
         )
         return Finding(Verdict.NO_SOLID, f"the result {what}")
-    if measure.bounds(shape, exact=False) is None:
+    if not measure.finite_vertices(shape) or measure.bounds(shape, exact=False) is None:
         return Finding(Verdict.NOT_FINITE, "the result has no finite size: a dimension is NaN, infinite or enormous")
     return None
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from OCP.Bnd import Bnd_Box
+from OCP.BRep import BRep_Tool
 from OCP.BRepBndLib import BRepBndLib
 from OCP.BRepCheck import BRepCheck_Analyzer, BRepCheck_Status
 from OCP.BRepGProp import BRepGProp
 from OCP.GProp import GProp_GProps
 from OCP.TopAbs import TopAbs_ShapeEnum
 from OCP.TopExp import TopExp
+from OCP.TopoDS import TopoDS
 from OCP.TopTools import TopTools_IndexedMapOfShape
 
 from casemate.model import Facts
@@ -80,6 +82,15 @@ def amounts(shape: Any) -> Amounts:
         area=surface.Mass(),
         center=(center.X(), center.Y(), center.Z()),
     )
+
+
+def finite_vertices(shape: Any) -> bool:
+    """False if a corner is NaN, infinite or absurdly far: OCCT crashes, or takes for ever, measuring such a shape."""
+    for vertex in sub_shapes(shape, TopAbs_ShapeEnum.TopAbs_VERTEX):
+        point = BRep_Tool.Pnt_s(TopoDS.Vertex_s(vertex))
+        if not all(math.isfinite(value) and abs(value) < 1e50 for value in (point.X(), point.Y(), point.Z())):
+            return False
+    return True
 
 
 def bounds(shape: Any, exact: bool) -> tuple[float, float, float, float, float, float] | None:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NoReturn
 
+from casemate.gate.tables.calls import TYPES_ONLY
+
 
 def _refuse_set(_self: object, name: str, _value: object) -> NoReturn:
     raise AttributeError(f"{name}: a library cannot be changed")
@@ -22,6 +24,30 @@ def _refuse_delete(_self: object, name: str) -> NoReturn:
 
 def _describe(self: object) -> str:
     return f"<module {type(self).__name__!r}>"
+
+
+class _Asks(type):
+    """The type of a class that answers isinstance for another, and makes nothing."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, _BEHIND[cls])
+
+    def __call__(cls, *_: object, **__: object) -> NoReturn:
+        raise TypeError(f"{cls.__name__} may only be the second argument of isinstance")
+
+
+_BEHIND: dict[type, type] = {}
+
+
+def _asked(dotted: str, value: Any) -> Any:
+    """The value, or a stand-in for a class that a script may ask for but not call."""
+    if dotted not in TYPES_ONLY or not isinstance(value, type):
+        return value
+    made = next((known for known, behind in _BEHIND.items() if behind is value), None)
+    if made is None:
+        made = _Asks(value.__name__, (), {"__slots__": (), "__module__": "casemate"})
+        _BEHIND[made] = value
+    return made
 
 
 def proxy(name: str, values: Mapping[str, Any]) -> Any:
@@ -72,7 +98,7 @@ class Library:
         for name in sorted(self._names[dotted]):
             value = getattr(module, name, module)
             if not isinstance(value, ModuleType):
-                values[name] = value
+                values[name] = _asked(f"{dotted}.{name}", value)
         for path in self._names:
             parent, _, child = path.rpartition(".")
             if parent == dotted:
@@ -88,4 +114,4 @@ class Library:
         value = getattr(importlib.import_module(dotted), name)
         if isinstance(value, ModuleType):
             raise ImportError(f"{dotted}.{name} is not among the permitted modules")
-        return value
+        return _asked(f"{dotted}.{name}", value)

@@ -78,13 +78,51 @@ def find(left: Left, kind_of: KindOf) -> Found:
     for name in USUAL_NAMES:
         usual = _flat(Shown(left.variables.get(name), "" if name in _PLAIN_NAMES else name), kind_of, CHAIN)
         if usual:
-            return Found(tuple(_candidates(usual, left.variables, name)), tuple(notices))
+            return _usual(left, kind_of, name, usual, notices)
     guess = _guess(left, kind_of)
     if guess is not None:
         where, values = guess
         notices.append(("result.guessed", f"no `result`: {where} was taken for it"))
         return Found(tuple(_candidates(values, left.variables, "guess")), tuple(notices))
     return _flat_shapes(left, kind_of, notices)
+
+
+def _usual(left: Left, kind_of: KindOf, name: str, usual: list[Shown], notices: list[tuple[str, str]]) -> Found:
+    """What a usual name holds, unless the script went on to make another solid from it; others are told."""
+    made, others = _later(left, kind_of, name)
+    if made:
+        told = f"no `result`: `{made}`, which was made from `{name}`, was taken for it"
+        notices.append(("result.guessed", told))
+        found = [Shown(left.variables[made], made)]
+        return Found(tuple(_candidates(found, left.variables, "guess")), tuple(notices))
+    if others:
+        told = f"no `result`: `{name}` was taken for it, not `{others[-1]}`, which is a solid too"
+        notices.append(("result.elsewhere", told))
+    return Found(tuple(_candidates(usual, left.variables, name)), tuple(notices))
+
+
+def _later(left: Left, kind_of: KindOf, name: str) -> tuple[str, list[str]]:
+    """Of the globals assigned after a name: the last solid that was made from it, and the solids that were not."""
+    steps = list(_assigned(left.tree.body))
+    start = max((number for number, (targets, _) in enumerate(steps) if name in targets), default=-1)
+    held = left.variables.get(name)
+    derived, made, others = {name}, "", dict[str, None]()
+    for targets, mentioned in steps[start + 1 :]:
+        for target in targets:
+            value = left.variables.get(target)
+            kind = kind_of(value) or 0
+            if kind < CHAIN or value is held:
+                continue
+            others.pop(target, None)
+            if derived & mentioned:
+                derived.add(target)
+                made = target if kind >= SOLID else made
+                continue
+            derived.discard(target)
+            made = "" if made == target else made
+            if kind >= SOLID:
+                others[target] = None
+    return made, list(others)
 
 
 def _flat_shapes(left: Left, kind_of: KindOf, notices: list[tuple[str, str]]) -> Found:
@@ -184,19 +222,32 @@ def _by_last_use(left: Left) -> Iterator[tuple[str, Any]]:
 
 
 def _targets(body: Sequence[ast.stmt]) -> Iterator[str]:
+    for targets, _ in _assigned(body):
+        yield from targets
+
+
+def _assigned(body: Sequence[ast.stmt]) -> Iterator[tuple[list[str], set[str]]]:
+    """The names that each statement assigns and those that it mentions, in source order."""
     for statement in body:
         if isinstance(statement, (ast.With, ast.AsyncWith)):
-            yield from _targets(statement.body)
+            yield from _assigned(statement.body)
+            inside = _mentioned(statement)
             for item in statement.items:
                 if item.optional_vars is not None:
-                    yield from _names(item.optional_vars)
+                    yield list(_names(item.optional_vars)), inside
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
-                yield from _names(target)
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            names = [name for target in targets for name in _names(target)]
+            mentioned = _mentioned(statement.value) if statement.value is not None else set()
+            yield names, mentioned | set(names if isinstance(statement, ast.AugAssign) else ())
         elif isinstance(statement, (ast.If, ast.For, ast.While, ast.Try)):
             for blocks in ("body", "handlers", "orelse", "finalbody"):
                 for part in getattr(statement, blocks, []):
-                    yield from _targets(part.body if isinstance(part, ast.ExceptHandler) else [part])
+                    yield from _assigned(part.body if isinstance(part, ast.ExceptHandler) else [part])
+
+
+def _mentioned(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
 
 
 def _names(target: ast.expr) -> Iterator[str]:

@@ -35,6 +35,8 @@ from casemate.guest.stages import refuse_by_error, stage
 MAX_SOURCE = 256 * 1024
 GATE_CPU = 2
 """Seconds of processor time for the gate."""
+CLAIMED = "claimed"
+"""The stage of a job whose own process writes and measures the parts: fast, and forgeable."""
 RAN, RAISED, DENIED = 0, 1, 3
 """Exit codes."""
 _RESERVE = 4 * 1024 * 1024
@@ -43,6 +45,10 @@ _RESERVE = 4 * 1024 * 1024
 
 class Job(Protocol):
     """What this stage reads of `launcher.spec.GuestJob`."""
+
+    @property
+    def stage(self) -> str:
+        """ "script", or CLAIMED."""
 
     @property
     def gate(self) -> str | None:
@@ -290,7 +296,12 @@ def _hand_over(report: Report, job: Job, left: results.Left) -> None:
     for code, message in notices:
         report.write("notice", code=code, message=message, line=0)
     if parts:
-        report.write("handover", parts=handover.write(parts, job.workdir))
+        written = handover.write(parts, job.workdir)
+        report.write("handover", parts=written)
+        if job.stage == CLAIMED:
+            from casemate.guest import inspect
+
+            inspect.inspect(report, job, written, os.path.join(job.workdir, inspect.OUTPUT))
     elif found.candidates:
         empty = f"`{found.candidates[0].name or 'result'}` holds no geometry yet; build a solid on it"
         report.write("noparts", verdict="no_solid", message=empty)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import build123d
 import cadquery
+import numpy
 from OCP.Message import Message, Message_Gravity, Message_PrinterOStream
 from OCP.OSD import OSD_ThreadPool
 
@@ -29,6 +30,7 @@ def cad() -> None:
     fonts.register()
     for name in ("cad", "cad-minimal"):
         script.library(name).load()
+    numbers()
     exercise()
     gc.collect()
     gc.freeze()  # else a collection in a long job copies every page of the template's heap
@@ -44,6 +46,35 @@ def messages_to_stderr() -> None:
     printer = Message_PrinterOStream("cerr", False, Message_Gravity.Message_Warning)
     printer.SetToColorize(False)
     messenger.AddPrinter(printer)
+
+
+def numbers() -> None:
+    """numpy's C code imports parts of numpy when they are first used, which a script's builtins would not let it."""
+    array = numpy.array([[3.0, 1.0], [2.0, 4.0]])
+    for name in (
+        "max",
+        "min",
+        "sum",
+        "mean",
+        "std",
+        "var",
+        "any",
+        "all",
+        "prod",
+        "ptp",
+        "clip",
+        "round",
+        "argmax",
+        "argmin",
+    ):
+        method = getattr(array, name, None)
+        if method is not None:
+            method(0.0, 2.0) if name == "clip" else method()
+    for text in (str, repr, "{}".format):
+        text(array)
+        text(array[0, 0])
+    numpy.linalg.norm(array)
+    array @ array
 
 
 def exercise() -> None:

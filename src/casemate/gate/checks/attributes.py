@@ -9,6 +9,7 @@ import keyword
 from ..context import Context
 from ..scopes import Kind, Place, Script
 from ..tables import imports
+from . import types
 
 _DUNDER_HINTS = {
     "__name__": "write the name as text",
@@ -46,26 +47,31 @@ def own_attributes(script: Script, context: Context) -> set[str]:
 
 
 def check(place: Place, context: Context) -> None:
-    """Check the name of an attribute, whatever is done with it."""
+    """Check the name of an attribute, whatever is done with it.
+
+    Where a name came from excuses nothing. What is not judged again hangs on a name for which the script is refused
+    already, or stands in a part that was thrown away and hangs on a name that is bound to nothing.
+    """
     node = place.node
     if not isinstance(node, ast.Attribute):
         return
-    name = node.attr
-    if context.rooted_in_module(node) and not name.startswith("__"):
-        _path(node, place, context)
-    elif name.startswith("__"):
+    if node.attr.startswith("__"):
         _dunder(node, place, context)
-    elif name not in context.own and not context.imports.is_refused(node) and not context.imports.is_erased(node):
+    elif context.was_said(node) or (place.discarded and context.imports.is_erased(context.link(node).root)):
+        return
+    elif context.rooted_in_module(node):
+        _path(node, place, context)
+    elif node.attr not in context.own:
         _listed(node, place, context)
 
 
 def _path(node: ast.Attribute, place: Place, context: Context) -> None:
     """a.b.c from an alias of a module: every step is in a table until the first that is no module."""
-    module = context.module_of(node.value)
+    link = context.link(node.value)
+    module = link.module
     if not module:
-        if context.imports.dotted(node.value) and not _inside(node.value, context):
-            return
-        _listed(node, place, context)
+        if link.admitted:
+            _listed(node, place, context)
         return
     dotted = f"{module}.{node.attr}"
     if dotted in context.rules.module_names:
@@ -76,16 +82,8 @@ def _path(node: ast.Attribute, place: Place, context: Context) -> None:
         hint = imports.NAME_HINTS.get(dotted) or context.nearest(node.attr, context.rules.module_names[module])
         message = f"`{node.attr}` is not a permitted name of {module}"
         context.findings.deny("attribute.module", node, message, name=dotted, hint=hint)
-
-
-def _inside(node: ast.expr, context: Context) -> bool:
-    """True if the path up to this node was admitted, so that its next attribute must be judged on its own."""
-    while isinstance(node, ast.Attribute):
-        module = context.module_of(node.value)
-        if module:
-            return node.attr in context.rules.module_names[module]
-        node = node.value
-    return True
+    else:
+        types.check(node, dotted, place, context)
 
 
 def _writer(dotted: str) -> bool:

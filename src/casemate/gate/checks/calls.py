@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from ..context import Context, last_name
 from ..injected import Injected
 from ..scopes import Place
 from ..tables import calls
 from . import names
+
+_DTYPES = re.compile(calls.DTYPES)
 
 
 def check(place: Place, context: Context) -> None:
@@ -25,9 +28,11 @@ def check(place: Place, context: Context) -> None:
             _unpacked(keyword, place, context)
         else:
             _font(keyword, keyword.arg, context)
+            _dtype(keyword.value, keyword.arg, context)
             _print(node, place, keyword, keyword.arg, context)
     if not isinstance(node.func, Injected):
         _font_position(node, context)
+        _dtype_position(node, context)
 
 
 def _unpacked(keyword: ast.keyword, place: Place, context: Context) -> None:
@@ -39,10 +44,15 @@ def _unpacked(keyword: ast.keyword, place: Place, context: Context) -> None:
         context.findings.deny("call.unpack", keyword.value, message, name="**", hint=hint)
         return
     call = place.node
-    for key in literal.keys:
+    mark = (id(literal), isinstance(call, ast.Call) and _is_print(call, place))
+    if mark in context.unpacked:
+        return
+    context.unpacked.add(mark)
+    for key, value in zip(literal.keys, literal.values, strict=True):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             names.keyword(key, key.value, context)
             _font(key, key.value, context)
+            _dtype(value, key.value, context)
             if isinstance(call, ast.Call):
                 _print(call, place, key, key.value, context)
         else:
@@ -80,7 +90,7 @@ def _font(node: ast.AST, name: str, context: Context) -> None:
 
 def _font_position(node: ast.Call, context: Context) -> None:
     """The font path can also be given by position."""
-    name = last_name(node.func)
+    name = context.imports.dotted(node.func).rpartition(".")[2] or last_name(node.func)
     limit = calls.FONT_POSITIONS.get(name)
     if limit is None:
         return
@@ -106,10 +116,34 @@ def _free_text(node: ast.Call) -> int:
     return 5 if spine else 3
 
 
+def _dtype(node: ast.expr, name: str, context: Context) -> None:
+    """What an array holds is written as a type of numbers; "O" and records say what memory means."""
+    if name != "dtype" or isinstance(node, ast.Name | ast.Attribute):
+        return
+    value = node.value if isinstance(node, ast.Constant) else 0
+    if value is not None and not (isinstance(value, str) and _DTYPES.fullmatch(value)):
+        message = "a dtype is a type of numbers"
+        hint = "give dtype=float, dtype=int or dtype=numpy.float64"
+        context.findings.deny("call.dtype", node, message, name="dtype", hint=hint)
+
+
+def _dtype_position(node: ast.Call, context: Context) -> None:
+    """The dtype can also be given by position."""
+    position = calls.DTYPE_POSITIONS.get(context.imports.dotted(node.func)) if node.args else None
+    if position is None and isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
+        position = 0
+    if position is not None and len(node.args) > position:
+        given = node.args[position]
+        if not isinstance(given, ast.Starred):
+            _dtype(given, "dtype", context)
+
+
 def _print(call: ast.Call, place: Place, where: ast.AST, name: str, context: Context) -> None:
     """print writes to the job's output and nowhere else."""
-    if not isinstance(call.func, ast.Name) or call.func.id != "print" or place.scope.resolve("print") is not None:
-        return
-    if name not in calls.PRINT_KEYWORDS:
+    if _is_print(call, place) and name not in calls.PRINT_KEYWORDS:
         message = f"`{name}` is not an argument of print that a script may give"
         context.findings.deny("call.print", where, message, name=name, hint="print writes to the job's output")
+
+
+def _is_print(call: ast.Call, place: Place) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "print" and place.scope.resolve("print") is None

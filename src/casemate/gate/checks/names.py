@@ -6,8 +6,9 @@ import ast
 
 from ..context import Context
 from ..injected import STAR, Injected
-from ..scopes import Kind, Place
-from ..tables import limits, viewers
+from ..scopes import Binding, Kind, Place
+from ..tables import calls, viewers
+from . import types
 
 _DUNDER_HINTS = {
     "__name__": 'only as `if __name__ == "__main__":`, which is taken as true',
@@ -70,25 +71,30 @@ def keyword(node: ast.AST, name: str, context: Context) -> None:
 def _loaded(node: ast.Name, place: Place, context: Context) -> None:
     name, rules, deny = node.id, context.rules, context.findings.deny
     scope = place.scope.resolve(name)
+    if scope is not None and context.from_refused(name, scope):
+        context.said.add(id(node))  # what was made by a refused module is not judged again
     if name.startswith("__"):
         hint = _DUNDER_HINTS.get(name, "names with two underscores lead to the interpreter")
         deny("name.dunder", node, f"`{name}` starts with two underscores", name=name, hint=hint)
     elif name == "super":
         _super(node, place, context)
+    elif name in context.imports.refused:
+        context.said.add(id(node))  # said once, at the import
     elif name in context.imports.modules:
         _module(node, place, context)
     elif name in rules.refused_builtins:
         if scope is None or not _certain(place, name, context):
             reason = rules.refused_builtins[name]
             deny("name.builtin", node, f"`{name}` is not available", name=name, hint=reason)
+    elif context.imports.names.get(name) in calls.TYPES_ONLY:
+        types.check(node, context.imports.names[name], place, context)
     elif scope is not None or name in rules.builtins or name in rules.injected or context.starred(name):
         return
-    elif name in context.imports.refused:
-        return  # said once, at the import
     elif context.imports.dotted(node):
         if not place.discarded:
             message = f"`{name}` came from an import that was taken out ({context.imports.dotted(node)})"
             deny("import.erased", node, message, name=name, hint="leave this out: it is not a part of the model")
+            context.said.add(id(node))
     elif name.startswith("_"):
         deny("name.private", node, f"`{name}` is not defined by the script", name=name, hint="define it first")
     elif not (place.discarded and (name in context.script.bound or name in viewers.WORDS)):
@@ -137,6 +143,45 @@ def _certain(place: Place, name: str, context: Context) -> bool:
     if scope is not None and scope.kind is Kind.FUNCTION:
         return True
     bindings = context.script.module.names.get(name, [])
-    if len(bindings) > limits.BINDINGS or any(isinstance(binding.node, ast.ExceptHandler) for binding in bindings):
-        return False
-    return any(binding.statement is not None and place.follows(binding.statement) for binding in bindings)
+    if name not in context.first:
+        context.first[name] = _first(bindings)
+    first, known = context.first[name], context.certain.setdefault(name, {})
+    climbed: list[Place] = []
+    at: Place | None = place
+    while at is not None and id(at) not in known:
+        climbed.append(at)
+        at = at.parent
+    found = at is not None and known[id(at)]
+    for step in reversed(climbed):
+        found = found or first.get((id(step.parent), step.field), step.index) < step.index
+        known[id(step)] = found
+    return found
+
+
+def _first(bindings: list[Binding]) -> dict[tuple[int, str], int]:
+    """List of statements -> index of the first one in it that binds the name for good."""
+    first: dict[tuple[int, str], int] = {}
+    if any(isinstance(binding.node, ast.ExceptHandler) for binding in bindings):
+        return first
+    for statement in (binding.statement for binding in bindings if binding.statement is not None):
+        key = (id(statement.parent), statement.field)
+        first[key] = min(first.get(key, statement.index), statement.index)
+    return first
+
+
+def conflicts(context: Context) -> None:
+    """A name means one thing: not a module or nothing at all here, and something else there."""
+    imports, rules = context.imports, context.rules
+    for name, where in imports.places.items():
+        erased = imports.erased.get(name, "")
+        other = (
+            (erased and imports.modules.get(name))
+            or imports.names.get(name)
+            or next((f"{star}.{name}" for star in sorted(imports.stars) if name in rules.module_names[star]), "")
+            or ("a builtin" if name in rules.builtins else "")
+            or ("a function of the viewer" if name in rules.injected and name in imports.modules else "")
+        )
+        if other:
+            message = f"`{name}` is bound twice: to {erased or imports.modules[name]}, and to {other}"
+            hint = "import it under another name"
+            context.findings.deny("name.conflict", where, message, name=name, hint=hint)

@@ -31,7 +31,7 @@ def check(place: Place, context: Context) -> None:
     if root:
         message = f"`{root}` is imported: it may be used, not changed"
         context.findings.deny("store.imported", node, message, name=root, hint=_HINT)
-    elif isinstance(node, ast.Attribute) and not context.imports.is_refused(node):
+    elif isinstance(node, ast.Attribute) and not context.was_said(node):
         own = node.attr in context.rules.storable or context.own_object(node.value, place)
         if not own and not guardable(place, context):
             message = f"`.{node.attr}` may only be set on an object of a class of the script"

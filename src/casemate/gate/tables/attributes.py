@@ -802,7 +802,6 @@ ALLOWED = {
     "named": "cadquery.Plane",
     "nan": "math, numpy",
     "nan_to_num": "numpy",
-    "ndarray": "numpy",
     "ndim": "numpy, numpy.dtype, numpy.AxisError and 2 more",
     "NearestToPoint": "cadquery.selectors",
     "NearestToPointSelector": "cadquery, cadquery.selectors",

@@ -14,6 +14,37 @@ FONT_POSITIONS = {
     "Text": 3,
 }
 
+#: classes that make more than values: only for the second argument of isinstance -> why
+TYPES_ONLY = {
+    "numpy.ndarray": "it makes arrays over the memory of other objects",
+}
+
+#: function of numpy -> arguments by position that come before its dtype
+DTYPE_POSITIONS = {
+    "numpy.arange": 3,
+    "numpy.array": 1,
+    "numpy.asarray": 1,
+    "numpy.astype": 1,
+    "numpy.empty": 1,
+    "numpy.eye": 3,
+    "numpy.full": 2,
+    "numpy.full_like": 2,
+    "numpy.geomspace": 4,
+    "numpy.identity": 1,
+    "numpy.linspace": 5,
+    "numpy.logspace": 5,
+    "numpy.ones": 1,
+    "numpy.ones_like": 1,
+    "numpy.zeros": 1,
+    "numpy.zeros_like": 1,
+}
+
+#: texts that name a type of numbers, truth values or texts of a given length
+DTYPES = (
+    r"[<>=|]?(bool|u?int(8|16|32|64)?|float(16|32|64)?|complex(64|128)?|str|[iufcb](1|2|4|8|16)"
+    r"|[?bBhHiIlLqQefdgFD]|[US]\d{1,4})"
+)
+
 #: the free function text(txt, size, font, path) and text(txt, size, spine, base, font, path)
 FREE_TEXT = "cadquery.func.text"
 

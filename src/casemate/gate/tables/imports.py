@@ -33,7 +33,7 @@ STARS = {
 #: first name of a refused module -> what to do instead
 HINTS = {
     "os": "remove it: results are collected without paths or directories",
-    "sys": "remove it: exit() ends a script, and there are no arguments",
+    "sys": "remove it: there are no arguments, and a script ends with its last line",
     "pathlib": "remove it: results are collected without paths",
     "shutil": "remove it: results are collected without paths",
     "tempfile": "remove it: results are collected without paths",
@@ -85,5 +85,6 @@ NAME_HINTS = {
     "build123d.objects_curve": "import the name from build123d itself",
     "build123d.operations_generic": "import the name from build123d itself",
     "build123d.math": "import math",
+    "numpy.dtype": "give dtype=float, dtype=int or dtype=numpy.float64",
     "numpy.load": "write the values as a list in the script",
 }

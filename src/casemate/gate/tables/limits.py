@@ -24,8 +24,6 @@ FORMAT_WIDTH = 1_000
 DENIALS = 100
 #: denials that are worked out at all; more are only counted
 DENIALS_FOUND = 1_000
-#: bindings of one name that are looked at
-BINDINGS = 64
 #: characters of the source line in a denial
 SOURCE_LINE = 200
 #: characters of a name in a denial

@@ -1,6 +1,7 @@
 """The short list of numpy that CAD scripts use (15 of 1,793 do): arrays of numbers, no files, no memory, no code."""
 
-#: Left out: load, save, memmap, genfromtxt (files), as_strided, ctypeslib (memory), testing, f2py (code).
+#: Left out: load, save, memmap, genfromtxt (files), as_strided, ctypeslib, frombuffer, dtype (memory and what it is),
+#: testing, f2py (code). `ndarray` makes arrays over the memory of any object: it may be asked for, never called.
 NUMPY = {
     "abs": "Calculate the absolute value element-wise",
     "absolute": "Calculate the absolute value element-wise",
@@ -51,7 +52,6 @@ NUMPY = {
     "diagonal": "Return specified diagonals",
     "diff": "Calculate the n-th discrete difference along the given axis",
     "dot": "Dot product of two arrays. Specifically,",
-    "dtype": "Create a data type object",
     "e": "the number 2.71828",
     "empty": "Return a new array of given shape and type, without initializing entries",
     "exp": "Calculate the exponential of all elements in the input array",
