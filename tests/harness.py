@@ -108,9 +108,18 @@ def attack(
     """A hostile source with the gate off, in the harness; `without` are guards taken out, as edits (file, old, new)."""
     path = directory / "source.py"
     path.write_text(source, "utf-8")
-    package = str(weakened(directory, without)) if without else "-"
+    # The keeper looks at every guest from outside as well, and would not give a weakened one a job.
+    package = str(weakened(directory, (*without, BLIND))) if without else "-"
     with confined("attack", str(path), template, profile, str(seconds), package) as running:
         return running.finish(timeout)
+
+
+BLIND = (
+    "launcher/outside.py",
+    "    for name in _EMPTY:",
+    '    return spec.Layer("keeper.outside", False, ""), set()\n    for name in _EMPTY:',
+)
+"""An edit that takes the look from outside away."""
 
 
 def weakened(directory: Path, edits: Sequence[tuple[str, str, str]]) -> Path:

@@ -29,10 +29,12 @@ def descendants(pid: int) -> set[int]:
 
 
 def guests(pid: int) -> set[int]:
-    """Those below `pid` that have the filter of a guest on (proc_pid_status(5), Seccomp)."""
+    """Those below `pid` that have a guest's filter on, at its depth of pid namespaces (proc_pid_status(5))."""
     own = fields(pid).get("Seccomp_filters")
     return {
         child
         for child in descendants(pid)
-        if (found := fields(child)).get("Seccomp") == "2" and found.get("Seccomp_filters") != own
+        if (found := fields(child)).get("Seccomp") == "2"
+        and found.get("Seccomp_filters") != own
+        and len(found.get("NSpid", "").split()) > 3  # host, room, sandbox, execution
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -13,7 +12,7 @@ from harness import wait_until
 from processes import guests
 
 import casemate
-from casemate import Deadline, Denied, Host, Limit, PolicyError, Reason, RunResult, Stage, Verdict
+from casemate import Deadline, Denied, Host, Limit, PolicyError, Reason, RunResult, Stage, Stock, Verdict
 from casemate.control import runs
 
 ENDLESS = "while True:\n    pass\n"
@@ -158,7 +157,7 @@ def test_so_it_does_while_the_template_is_cold(profile: str) -> None:
 
 def test_attempts_share_one_deadline(host: Host, profile: str) -> None:
     deadline = Deadline.after(2.5)
-    first = host.run(ENDLESS, profile, deadline=time.monotonic() + 1.0)
+    first = host.run(ENDLESS, profile, deadline=1.0)
     second = host.run(ENDLESS, profile, deadline=deadline)
     third = host.run(box(), profile, deadline=deadline)
     for result in (first, second, third):
@@ -208,21 +207,22 @@ def test_arun_gives_what_run_gives(host: Host, profile: str) -> None:
 
 
 def test_cancelling_the_task_kills_the_job(host: Host, profile: str) -> None:
-    host.run(box(), profile)
-    keeper = host.keeper_pid
-    assert keeper is not None
+    with Host(stock=Stock(size=0)) as own:  # no guest but the job's
+        own.run(box(), profile)
+        keeper = own.keeper_pid
+        assert keeper is not None
 
-    async def cancelled() -> None:
-        task = asyncio.create_task(host.arun(ENDLESS, profile))
-        assert await asyncio.to_thread(wait_until, lambda: guests(keeper), 30)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        async def cancelled() -> None:
+            task = asyncio.create_task(own.arun(ENDLESS, profile))
+            assert await asyncio.to_thread(wait_until, lambda: guests(keeper), 30)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
 
-    asyncio.run(cancelled())
-    assert not guests(keeper)
-    assert host.keeper_pid == keeper
-    assert host.run(box(), profile).ok
+        asyncio.run(cancelled())
+        assert not guests(keeper)
+        assert own.keeper_pid == keeper
+        assert own.run(box(), profile).ok
 
 
 def test_a_callers_progress_that_fails_harms_nobody(host: Host, profile: str) -> None:

@@ -6,7 +6,7 @@ result.outcome.verdict, result.artifacts["part.step"].data, result.parts[0].fact
 """
 
 from casemate.control.deadline import Deadline
-from casemate.control.host import Host, arun, run
+from casemate.control.host import Host, Stock, arun, run
 from casemate.errors import Busy, CasemateError, Denied, PolicyError, SandboxFault
 from casemate.model import (
     Artifact,
@@ -48,6 +48,7 @@ __all__ = [
     "SandboxFault",
     "ScriptError",
     "Stage",
+    "Stock",
     "Stream",
     "Usage",
     "Verdict",

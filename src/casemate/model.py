@@ -219,6 +219,8 @@ class RunResult:
     artifacts: dict[str, Artifact]
     usage: Usage
     enforcement: Enforcement
+    trusted: bool = True
+    """False if files and facts are the script's own claim (`artifacts.inspection = "claimed"`)."""
     warnings: tuple[Notice, ...] = ()
 
     @property

@@ -71,8 +71,7 @@ def test_run_of_what_gives_no_part(
 @pytest.mark.parametrize("seconds", ["0", "-5"])
 def test_no_time_is_no_time(tmp_path: Path, profile: str, whole: dict[str, Any], seconds: str) -> None:
     done = casemate("run", script(tmp_path, BOX), "--profile", profile, f"--deadline={seconds}", "--json")
-    found = document(done, "RunDocument", whole, 1)
-    assert (found["outcome"]["reason"], found["outcome"]["limit"]) == ("limit", "wall_time")
+    assert document(done, "ErrorDocument", whole, 2)["error"] == "UsageError"
 
 
 def test_check(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
@@ -123,7 +122,7 @@ def test_image_show(whole: dict[str, Any]) -> None:
         (("run", "{}/box.py", "--profile", "{}/bad.toml"), 3),
         (("run", "{}/box.py", "--profile", "{}/binary.toml"), 3),
         (("check", "{}/box.py", "--profile", "{}/bad.toml"), 3),
-        (("run", "{}/box.py", "--profile", "strongest", "--deadline", "nan"), 3),
+        (("run", "{}/box.py", "--profile", "strongest", "--deadline", "nan"), 2),
         (("run", "{}/box.py", "--profile", "strongest", "--input", "{}/box.py", "--input", "{}/more/box.py"), 3),
         (("run", "{}/box.py", "--profile", "strongest", "--input", "{}/.hidden"), 3),
         (("demo", "{}/more/empty"), 3),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import signal
 from typing import Any
 
 import pytest
-from control.claims import DENIED, GATE, HANDOVER, NOPARTS, ended, error, stage, told
+from control.claims import BUDGETS, DENIED, GATE, HANDOVER, NOPARTS, ended, error, stage, told
 
 from casemate.control import outcomes
 from casemate.model import Limit, Outcome, Reason, Stage, Verdict
@@ -15,7 +16,7 @@ from casemate.runtime import artifacts
 
 
 def script(facts: object, *records: dict[str, Any], gated: bool = True, check: bool = False, **rest: Any) -> Outcome:
-    return outcomes.of_script(facts, told(*records, **rest), gated=gated, check_only=check)  # type: ignore[arg-type]
+    return outcomes.of_script(facts, told(*records, **rest), gated=gated, check_only=check, budgets=BUDGETS)  # type: ignore[arg-type]
 
 
 WELL = (GATE, stage("script"), stage("script", "end"), stage("handover"), HANDOVER, stage("handover", "end"))
@@ -67,9 +68,11 @@ def test_the_stage_is_the_one_that_was_going_on(records: tuple[dict[str, Any], .
 
 
 def test_a_hand_over_that_takes_too_long_is_a_limit() -> None:
-    alarm = ended(reason="signaled", exit_code=-1, signal=int(signal.SIGALRM))
+    alarm = ended(reason="signaled", exit_code=-1, signal=int(signal.SIGALRM), wall=BUDGETS["handover"] + 1)
     outcome = script(alarm, GATE, stage("handover"))
     assert (outcome.reason, outcome.limit, outcome.stage) == (Reason.LIMIT, Limit.WALL_TIME, Stage.HANDOVER)
+    early = dataclasses.replace(alarm, wall=0.2)  # a claim of that stage, and an alarm of the script's own making
+    assert script(early, GATE, stage("handover")).reason is Reason.SIGNALED
     outcome = script(alarm, GATE, stage("script"))  # the script's own alarm
     assert (outcome.reason, outcome.signal) == (Reason.SIGNALED, signal.SIGALRM)
 

@@ -7,7 +7,7 @@ import signal
 from typing import Any
 
 import pytest
-from control.claims import HANDOVER, ended, error, part, stage, told
+from control.claims import BUDGETS, HANDOVER, ended, error, part, stage, told
 
 from casemate.control import outcomes
 from casemate.model import Artifact, Facts, Limit, Outcome, Part, Reason, Stage, Verdict
@@ -27,7 +27,7 @@ def inspected(
     facts: object, *records: dict[str, Any], given: dict[str, Any] = HANDOVER,
     refused: artifacts.Refused | None = None, damaged: str = "",
 ) -> tuple[Outcome, tuple[Part, ...]]:  # fmt: skip
-    return outcomes.of_inspection(SCRIPT, facts, told(*records, damaged=damaged), handed(given), refused)  # type: ignore[arg-type]
+    return outcomes.of_inspection(SCRIPT, facts, told(*records, damaged=damaged), handed(given), refused, BUDGETS)  # type: ignore[arg-type]
 
 
 def assert_failed(outcome: Outcome, parts: tuple[Part, ...]) -> None:
@@ -49,7 +49,7 @@ def test_a_part_with_file_and_facts_is_a_part() -> None:
         (ended(reason="limit", limit="memory", exit_code=-1), Reason.LIMIT, Limit.MEMORY),
         (ended(reason="limit", limit="wall_time", exit_code=-1), Reason.LIMIT, Limit.WALL_TIME),
         (ended(reason="signaled", exit_code=-1, signal=11), Reason.SIGNALED, None),
-        (ended(reason="signaled", exit_code=-1, signal=int(signal.SIGALRM)), Reason.LIMIT, Limit.WALL_TIME),
+        (ended(reason="signaled", exit_code=-1, signal=int(signal.SIGALRM), wall=99.0), Reason.LIMIT, Limit.WALL_TIME),
         (ended(reason="cancelled", exit_code=-1), Reason.CANCELLED, None),
         (ended(reason="lost", exit_code=-1), Reason.LOST, None),
         (ended(exit_code=1), Reason.EXITED, None),
@@ -111,7 +111,7 @@ def test_facts_that_are_not_finite_are_never_delivered(number: float, name: str,
     values = {field: getattr(good.facts, field) for field in Facts.__dataclass_fields__}
     values[name] = (number, *values[name][1:]) if isinstance(values[name], tuple) else number
     bad = good.model_copy(update={"facts": Facts(**values), "verdict": verdict})
-    assert_failed(*outcomes.of_inspection(SCRIPT, ended(), report.Report((bad,)), handed(HANDOVER), None))
+    assert_failed(*outcomes.of_inspection(SCRIPT, ended(), report.Report((bad,)), handed(HANDOVER), None, BUDGETS))
 
 
 def test_a_file_that_was_claimed_and_is_not_there_is_refused() -> None:

@@ -102,12 +102,15 @@ GUARDS = (
     Guard(
         "pid namespace",
         "attempt(lambda: [n for n in os.listdir('/proc') if n.isdigit() and int(n) != os.getpid()])",
-        (("launcher/mounts.py", '_PROC = "hidepid=invisible,subset=pid"', '_PROC = "subset=pid"'),),
+        (("launcher/mounts.py", '_PROC = "hidepid=invisible,subset=pid"', '_PROC = "subset=pid"'), NO_TREE_CHECK),
     ),
     Guard(
         "proc shows nothing of the kernel",
         "attempt(lambda: os.path.exists('/proc/sys/kernel'))",
-        (("launcher/mounts.py", '_PROC = "hidepid=invisible,subset=pid"', '_PROC = "hidepid=invisible"'),),
+        (
+            ("launcher/mounts.py", '_PROC = "hidepid=invisible,subset=pid"', '_PROC = "hidepid=invisible"'),
+            NO_TREE_CHECK,
+        ),
     ),
     Guard(
         "read-only proc",
@@ -142,7 +145,10 @@ GUARDS = (
     Guard(
         "umask",
         "os.close(os.open('made', os.O_CREAT | os.O_WRONLY, 0o666))\nattempt(lambda: os.stat('made').st_mode & 0o077)",
-        (("launcher/lockdown.py", "    os.umask(0o077)\n", "    os.umask(0)\n"),),
+        (
+            ("launcher/lockdown.py", "    os.umask(0o077)\n", "    os.umask(0)\n"),
+            ("launcher/lockdown.py", 'require(status()["Umask"] == "0077"', "require(True"),
+        ),
     ),
 )  # fmt: skip
 

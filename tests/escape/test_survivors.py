@@ -66,33 +66,13 @@ def test_a_daemon_dies_with_its_execution() -> None:
 def test_twin_a_daemon_lives_on_without_the_kill(tmp_path: Path) -> None:
     from harness import weakened
 
+    execution = "launcher/execution.py"
     edits = (
-        (
-            "launcher/execution.py",
-            "                signal.pidfd_send_signal(fd, signal.SIGKILL)\n",
-            "                pass\n",
-        ),
-        (
-            "launcher/execution.py",
-            "            self.group.kill()\n        # A sandbox",
-            "            pass\n        # A sandbox",
-        ),
-        (
-            "launcher/execution.py",
-            "                self.group.kill()\n                return\n",
-            "                pass\n",
-        ),
-        ("launcher/execution.py", "            if len(self._dead()) < len(self._pidfds) or", "            if"),
-        (
-            "launcher/execution.py",
-            "        # A sandbox that never stood ends with its channel.\n        self._close_init()\n",
-            "",
-        ),
-        (
-            "launcher/execution.py",
-            "    def _close_init(self) -> None:\n",
-            "    def _close_init(self) -> None:\n        return\n",
-        ),
+        (execution, "                signal.pidfd_send_signal(fd, signal.SIGKILL)\n", "                pass\n"),
+        (execution, "            self.group.kill()\n        # A sandbox", "            pass\n        # A sandbox"),
+        (execution, "                self.group.kill()\n                return\n", "                pass\n"),
+        (execution, "            if len(self._dead()) < len(self._made.pidfds) or", "            if"),
+        ("launcher/preparation.py", "        if self._init.fileno() >= 0:\n", "        if False:\n"),
     )
     with confined("daemon", DAEMON, str(weakened(tmp_path, edits))) as running:
         assert running.finish(100)["left"]

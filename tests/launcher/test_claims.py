@@ -17,7 +17,8 @@ from harness import wait_until
 
 from casemate.launcher import claims
 
-FIRST = 1_900_000_000
+FIRST = 1_900_000_000 + os.getpid() % 4096 * 8192
+"""A range of uids that no other run of these tests uses."""
 
 
 @pytest.fixture

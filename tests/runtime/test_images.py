@@ -377,7 +377,7 @@ def test_no_stub_shadows_a_pinned_package() -> None:
 
 @pytest.fixture(scope="module")
 def cad() -> images.Image:
-    return images.find("cad", [SYSTEM, OWN])
+    return images.find("cad", [SYSTEM] if os.geteuid() == 0 else [OWN, SYSTEM])
 
 
 def test_the_cad_image_is_what_was_built(cad: images.Image) -> None:

@@ -45,6 +45,7 @@ class RunDocument:
     artifacts: dict[str, ArtifactDocument]
     usage: Usage
     enforcement: Enforcement
+    trusted: bool
     warnings: tuple[Notice, ...]
     exit_status: int
 
@@ -159,6 +160,7 @@ def of_run(result: RunResult, paths: dict[str, str], exit_status: int) -> RunDoc
     return RunDocument(
         id=result.id, ok=result.ok, outcome=result.outcome, stdout=stream(result.stdout), stderr=stream(result.stderr),
         parts=result.parts, usage=result.usage, enforcement=result.enforcement, warnings=result.warnings,
+        trusted=result.trusted,
         artifacts={n: ArtifactDocument(a.size, a.sha256, paths.get(n)) for n, a in result.artifacts.items()},
         exit_status=exit_status,
     )  # fmt: skip

@@ -31,7 +31,8 @@ def _parser() -> argparse.ArgumentParser:
     for module in (run, check, image, doctor, demo):
         module.add(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of every --json document")
-    schema.set_defaults(command=_schema, json=True)
+    schema.add_argument("--json", action="store_true", help="it always is")
+    schema.set_defaults(command=_schema)
     return parser
 
 

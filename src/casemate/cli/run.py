@@ -11,7 +11,7 @@ from pathlib import Path
 from casemate.cli import documents, terminal
 from casemate.cli.status import of_outcome
 from casemate.control.deadline import Deadline
-from casemate.control.host import Host, strongest
+from casemate.control.host import Host, Stock
 from casemate.errors import Denied
 from casemate.model import RunResult
 
@@ -25,7 +25,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--input", action="append", default=[], type=Path, metavar="FILE", help="a file for the job directory"
     )
-    parser.add_argument("--deadline", type=float, metavar="SECONDS", help="less time than the profile's wall_time")
+    parser.add_argument("--deadline", type=seconds, metavar="SECONDS", help="less time than the profile's wall_time")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
     parser.set_defaults(command=main)
 
@@ -34,11 +34,14 @@ def main(arguments: argparse.Namespace) -> int:
     """Run it; the exit status."""
     name, source = read_script(arguments.script)
     inputs = read_inputs(arguments.input)
-    deadline = Deadline.after(arguments.deadline) if arguments.deadline is not None else None
-    with Host() as host:
-        profile = strongest(host) if arguments.profile == "strongest" else arguments.profile
-        with terminal.progress("starting", quiet=arguments.json) as progress:
-            result = host.run(source, profile, inputs, deadline, progress=progress)
+    if arguments.out:
+        writable(arguments.out)
+    # One more than the first: the second sandbox is made ready while the script runs.
+    with Host(stock=Stock(size=1)) as host, terminal.progress("starting", quiet=arguments.json) as progress:
+        progress("template")
+        host.warm(arguments.profile)
+        deadline = Deadline.after(arguments.deadline) if arguments.deadline is not None else None
+        result = host.run(source, arguments.profile, inputs, deadline, progress=progress)
     paths = write(result, arguments.out, name) if arguments.out else {}
     status = of_outcome(result.outcome)
     if arguments.json:
@@ -46,6 +49,21 @@ def main(arguments: argparse.Namespace) -> int:
     else:
         terminal.show(name, result, paths)
     return status
+
+
+def seconds(text: str) -> float:
+    """A positive, finite number."""
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text}: a positive number of seconds is needed")
+    return value
+
+
+def writable(directory: Path) -> None:
+    """Make the directory and try it, before a job's work could be lost; raises OSError."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=directory, prefix=".casemate-"):
+        pass
 
 
 def read_script(argument: str) -> tuple[str, bytes]:

@@ -38,8 +38,8 @@ def _escape(character: str) -> str:
 
 
 def say(text: str, style: str = "") -> None:
-    """One line of a result."""
-    out.print(Text(inert(text), style=style))
+    """One line of a result; where a text from a sandbox has lines of its own, they stay indented below it."""
+    out.print(Text(inert(text).replace("\n", "\n      | "), style=style))
 
 
 def complain(text: str) -> None:
@@ -88,6 +88,8 @@ def show(name: str, result: RunResult, paths: dict[str, str]) -> None:
         say(f"  line {error.line}: {error.source_line}")
     if error is not None and error.hint:
         say(f"  hint: {error.hint}")
+    if not result.trusted:
+        say("  file and facts are the script's own claim", "yellow")
     for part in result.parts:
         _show_part(part, paths)
     for notice in result.warnings:
@@ -98,7 +100,7 @@ def show(name: str, result: RunResult, paths: dict[str, str]) -> None:
 
 
 def _show_part(part: Part, paths: dict[str, str]) -> None:
-    target = paths.get(part.artifact or "", part.artifact or "no file")
+    target = paths.get(part.artifact or "", "not written, for want of --out" if part.artifact else "no file")
     say(f"  {part.name}: {part.verdict}, {target}")
     if part.facts is not None:
         facts = part.facts

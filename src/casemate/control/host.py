@@ -7,7 +7,8 @@ import atexit
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
@@ -15,16 +16,16 @@ from typing import Self
 
 import platformdirs
 
-from casemate.control import runs
+from casemate.control import mapping, outcomes, runs
 from casemate.control.deadline import Deadline
 from casemate.control.leases import LOCAL, Leases
-from casemate.errors import Denied, PolicyError, SandboxFault
+from casemate.errors import Busy, Denied, PolicyError, SandboxFault
 from casemate.model import RunResult
 from casemate.policy import HostFacts, Profile, decide, parse
 from casemate.runtime import images
 from casemate.runtime.connection import UID_RANGE
 from casemate.runtime.doctor import examine
-from casemate.runtime.rooms import Rooms, Standing, Template
+from casemate.runtime.rooms import Rooms, Standing, Stock, Template
 
 TEMPLATES = {
     "cad": Template("cad", "casemate.guest.warm:cad"),
@@ -77,14 +78,20 @@ class Host:
     """Runs jobs; use it in a `with` block, or call `close()`. Safe from several threads; a forked child needs its own.
 
     `stores` are searched for images in order (default: the user's own, then the system's); `state` is the directory of
-    the keeper's claims; `uids` is (first, count) of the host uids that sandboxes may have, as root.
+    the keeper's claims; `uids` is (first, count) of the host uids that sandboxes may have, as root; `stock` says how
+    many sandboxes are kept ready ahead of demand.
     """
 
     def __init__(
-        self, *, stores: Sequence[Path] | None = None, state: Path | None = None, uids: tuple[int, int] = UID_RANGE
+        self,
+        *,
+        stores: Sequence[Path] | None = None,
+        state: Path | None = None,
+        uids: tuple[int, int] = UID_RANGE,
+        stock: Stock | None = None,
     ) -> None:
         self._stores = tuple(stores) if stores is not None else default_stores()
-        self._rooms = Rooms(state or default_state(), uids)
+        self._rooms = Rooms(state or default_state(), uids, stock)
         self._leases = Leases()
         self._lock = threading.Lock()
         self._facts: HostFacts | None = None
@@ -114,14 +121,20 @@ class Host:
     ) -> RunResult:  # fmt: skip
         """Run one script and wait for its result.
 
-        `inputs` are files that the job finds in its working directory, name → bytes. `deadline` is a point in time (a
-        `Deadline`, or a `time.monotonic()` value): the job gets no more than what is left until then, nor more than its
-        profile's `wall_time`. Raises Denied (a bad profile, input or host), Busy, SandboxFault; what the script did
+        `profile` is a name, a file, or "strongest": the strongest CAD profile that this host enforces. `inputs` are
+        files that the job finds in its working directory, name → bytes. `deadline` is a point in time that several runs
+        may share (a `Deadline`), or seconds from now: the job gets no more than what is left until then, nor more than
+        its profile's `wall_time`. Raises Denied (a bad profile, input or host), Busy, SandboxFault; what the script did
         wrong is in `outcome`.
         """
         return self.execute(
             self.request(source, profile, inputs, deadline, tenant, actor), runs.Cancellation(), progress
         )
+
+    def warm(self, profile: str = "cad") -> None:
+        """Start what the first job under this profile would wait for: the keeper, a room, a warm template."""
+        request = self.request("", profile, None, None, LOCAL, LOCAL)
+        self._rooms.standing(request.image, TEMPLATES[request.template])
 
     def check(self, source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None) -> RunResult:
         """The gate alone, inside the wall: `outcome.reason` is `exited` if admitted, `policy` with `denials` if not."""
@@ -148,20 +161,59 @@ class Host:
             await asyncio.wait([waiting])
             raise
 
+    def map(
+        self, sources: Iterable[str | bytes], profile: str = "cad", *, jobs: int | None = None
+    ) -> Iterator[RunResult]:
+        """Run many scripts, `jobs` at a time (default: one a core); results in the order of the sources.
+
+        `sources` is taken as results are consumed, so it may be endless. A fault of ours is a result with the reason
+        `lost` and never ends the others; Denied (a bad profile or host) is raised.
+        """
+        return mapping.ordered(sources, self._mapped(profile), jobs or mapping.default_jobs())
+
+    def map_completed(
+        self, sources: Iterable[str | bytes], profile: str = "cad", *, jobs: int | None = None
+    ) -> Iterator[tuple[int, RunResult]]:
+        """As `map`, but (index of the source, result) as they complete."""
+        return mapping.completed(sources, self._mapped(profile), jobs or mapping.default_jobs())
+
+    def amap(
+        self, sources: Iterable[str | bytes], profile: str = "cad", *, jobs: int | None = None
+    ) -> AsyncIterator[tuple[int, RunResult]]:
+        """As `map_completed`, without blocking the event loop."""
+        return mapping.asynchronous(self.map_completed(sources, profile, jobs=jobs))
+
+    def _mapped(self, profile: str) -> Callable[[str | bytes, runs.Cancellation], RunResult]:
+        self.request("", profile, None, None, LOCAL, LOCAL)  # a bad profile or host is refused before anything runs
+
+        def run(source: str | bytes, cancellation: runs.Cancellation) -> RunResult:
+            request = self.request(source, profile, None, None, LOCAL, LOCAL)
+            try:
+                return self.execute(request, cancellation, lambda _: None)
+            except (Busy, SandboxFault) as fault:
+                return outcomes.lost(uuid.uuid4().hex[:16], request.plan, request.image, str(fault))
+
+        return run
+
     def request(
         self, source: str | bytes, profile: str, inputs: Mapping[str, bytes] | None, deadline: Deadline | float | None,
         tenant: str, actor: str, *, gate: bool = True, check_only: bool = False,
     ) -> runs.Request:  # fmt: skip
         """Resolve names to values: the profile, this host's plan for it, the image."""
-        loaded = load_profile(profile)
+        if not isinstance(source, (str, bytes)):
+            raise TypeError(f"a source is text or bytes, not {type(source).__name__}")
+        if deadline is not None and not isinstance(deadline, (Deadline, int, float)):
+            raise TypeError(f"a deadline is a Deadline or seconds, not {type(deadline).__name__}")
+        self._rooms.require_open()
+        until = Deadline.after(deadline) if isinstance(deadline, (int, float)) else deadline
+        loaded = load_profile(strongest(self) if profile == "strongest" else profile)
         try:
             plan = decide(loaded, self.facts())
         except PolicyError as refusal:
             raise PolicyError(f"{refusal}{self._alternative(loaded.name)}") from None
-        until = Deadline(deadline) if isinstance(deadline, (int, float)) else deadline
         if until is not None and math.isnan(until.at):
             raise Denied("a deadline that is not a number")  # every comparison with it would be false
-        data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else bytes(source)
+        data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
         return runs.Request(
             source=data, plan=plan, image=self._image(loaded.filesystem.image), inputs=dict(inputs or {}),
             deadline=until, tenant=tenant, actor=actor, gate=gate, check_only=check_only,
@@ -260,4 +312,4 @@ def strongest(host: Host) -> str:
     raise PolicyError("; ".join(refusals))
 
 
-__all__ = ["Host", "SandboxFault", "arun", "load_profile", "profile_names", "run", "shared", "strongest"]
+__all__ = ["Host", "Stock", "SandboxFault", "arun", "load_profile", "profile_names", "run", "shared", "strongest"]

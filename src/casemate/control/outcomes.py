@@ -50,11 +50,17 @@ def _base(facts: Ended, stage: Stage) -> Outcome:
     )  # fmt: skip
 
 
-def of_script(facts: Ended, told: report.Report, *, gated: bool, check_only: bool) -> Outcome:
-    """The outcome of the first sandbox; its verdict is None where the second has yet to speak."""
+def of_script(
+    facts: Ended, told: report.Report, *, gated: bool, check_only: bool, budgets: Mapping[str, float]
+) -> Outcome:
+    """The outcome of the first sandbox; its verdict is None where the second has yet to speak.
+
+    `budgets` are the seconds of the stages that end themselves: a SIGALRM is believed only where the keeper's clock
+    shows that as much has passed, for anybody can send himself a signal.
+    """
     gate = told.gate if gated else None
     passed = not gated or (gate is not None and gate.admitted)
-    stage = Stage(told.unfinished or "script") if passed else Stage.GATE
+    stage = _claimed(told.unfinished) if passed else Stage.GATE
     outcome = _base(facts, stage)
     if gated and gate is not None and not gate.admitted:
         if facts.reason == "exited" and facts.exit_code == DENIED_EXIT:
@@ -69,11 +75,11 @@ def of_script(facts: Ended, told: report.Report, *, gated: bool, check_only: boo
             )
     if outcome.reason is Reason.LIMIT:
         where = f"in stage {stage}" if facts.report_total or not gated else "before the gate had spoken"
-        return dataclasses.replace(outcome, message=f"{outcome.limit} {where}")
+        return dataclasses.replace(outcome, message=f"{outcome.limit} {where}{_advice(outcome.limit, facts)}")
     if outcome.reason is Reason.SIGNALED:
-        if facts.signal == signal.SIGALRM and stage is Stage.HANDOVER:
+        if facts.signal == signal.SIGALRM and facts.wall >= budgets.get(stage, math.inf):
             return dataclasses.replace(
-                outcome, reason=Reason.LIMIT, limit=Limit.WALL_TIME, message="hand-over took too long"
+                outcome, reason=Reason.LIMIT, limit=Limit.WALL_TIME, message=f"{stage} took longer than its budget"
             )
         return dataclasses.replace(outcome, message=_signal(facts.signal))
     if outcome.reason is not Reason.EXITED:
@@ -89,7 +95,7 @@ def of_script(facts: Ended, told: report.Report, *, gated: bool, check_only: boo
         if told.no_parts is not None:
             text = told.no_parts.message
         outcome = dataclasses.replace(
-            outcome, error=claimed, message=text, stage=Stage(error.stage), verdict=Verdict.NO_RESULT
+            outcome, error=claimed, message=text, stage=_claimed(error.stage), verdict=Verdict.NO_RESULT
         )
     elif facts.exit_code != 0 or (told.no_parts is None and told.handover is None):
         outcome = dataclasses.replace(
@@ -103,6 +109,21 @@ def of_script(facts: Ended, told: report.Report, *, gated: bool, check_only: boo
         )
         outcome = dataclasses.replace(outcome, verdict=verdict, message=told.no_parts.message)
     return outcome
+
+
+def _advice(limit: Limit | None, facts: Ended) -> str:
+    """What a model can do about it."""
+    advice = {
+        Limit.WALL_TIME: f": it did not end within {facts.wall:.0f} s; look for an endless loop or too many features",
+        Limit.CPU_TIME: f": it took {facts.cpu:.0f} s of processor time",
+        Limit.MEMORY: ": it took more memory than allowed; make fewer or simpler shapes",
+    }
+    return advice.get(limit, "") if limit else ""
+
+
+def _claimed(name: str) -> Stage:
+    """The stage that the script's process says it is in: it can only be one of its own."""
+    return Stage.HANDOVER if name in (Stage.HANDOVER, Stage.STEP, Stage.FACTS) else Stage.SCRIPT
 
 
 def _signal(number: int) -> str:
@@ -126,12 +147,12 @@ def not_collected(outcome: Outcome, refused: artifacts.Refused | None) -> Outcom
 
 def of_inspection(
     script: Outcome, facts: Ended, told: report.Report, handover: report.HandoverRecord,
-    refused: artifacts.Refused | None,
+    refused: artifacts.Refused | None, budgets: Mapping[str, float],
 ) -> tuple[Outcome, tuple[Part, ...]]:  # fmt: skip
     """The outcome of the whole job, and its parts, from the second sandbox."""
     stage = Stage(told.unfinished or "facts")
     base = _base(facts, stage)
-    if base.reason is Reason.SIGNALED and facts.signal == signal.SIGALRM:
+    if base.reason is Reason.SIGNALED and facts.signal == signal.SIGALRM and facts.wall >= budgets.get(stage, math.inf):
         base = dataclasses.replace(base, reason=Reason.LIMIT, limit=Limit.WALL_TIME)
     names = [part.name for part in handover.parts]
     whole = [part.name for part in told.parts] == names and all(_consistent(part) for part in told.parts)
@@ -221,7 +242,15 @@ def enforcement(
 
 def without_execution(name: str, plan: Plan, image: Image, limit: Limit, message: str) -> RunResult:
     """A result where nothing was started, because a limit was reached before."""
-    outcome = Outcome(Reason.LIMIT, Stage.GATE, limit=limit, message=message)
+    return _nothing(name, plan, image, Outcome(Reason.LIMIT, Stage.GATE, limit=limit, message=message))
+
+
+def lost(name: str, plan: Plan, image: Image, message: str) -> RunResult:
+    """A result where our own fault left nothing to tell."""
+    return _nothing(name, plan, image, Outcome(Reason.LOST, Stage.GATE, message=message))
+
+
+def _nothing(name: str, plan: Plan, image: Image, outcome: Outcome) -> RunResult:
     return RunResult(
         id=name, outcome=outcome, stdout=_EMPTY, stderr=_EMPTY, parts=(), artifacts={},
         usage=Usage(0.0, None, None, None), enforcement=enforcement(plan, image),

@@ -29,6 +29,8 @@ from casemate.runtime.connection import Finished
 from casemate.runtime.images import Image
 from casemate.runtime.rooms import Bounds, Ended, GuestJob, Standing, Walls
 
+PIDS_FIRST = 8
+"""By how much RLIMIT_NPROC is above pids.max, which counts its refusals where we can see them."""
 SCRIPT, CHECK, INSPECT = "casemate.guest.script:run", "casemate.guest.script:check", "casemate.guest.inspect:run"
 
 
@@ -46,6 +48,11 @@ class Request:
     template: str = "cad"
     gate: bool = True
     check_only: bool = False
+
+    @property
+    def claimed(self) -> bool:
+        """True if the profile takes the script's own word for file and facts."""
+        return self.plan.profile.artifacts.inspection == "claimed" and not self.check_only
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +113,12 @@ def run(
         # One wall clock for both sandboxes; a cold template's imports are not the program's time.
         end = began + profile.limits.wall_time
         end = min(end, request.deadline.at) if request.deadline else end
+        budgets = dict(_budgets(request.plan))
         progress("gate")
         first = _execute(request, ground, f"{name}-1", end, cancellation, progress, inspecting=None)
-        outcome = outcomes.of_script(first.facts, first.report, gated=request.gate, check_only=request.check_only)
+        outcome = outcomes.of_script(
+            first.facts, first.report, gated=request.gate, check_only=request.check_only, budgets=budgets
+        )
         handover = first.report.handover
         parts: tuple[Part, ...] = ()
         delivered: dict[str, Artifact] = {}
@@ -121,18 +131,24 @@ def run(
         ):
             if first.refused is not None or handover is None:
                 outcome = outcomes.not_collected(outcome, first.refused)
+            elif request.claimed:
+                outcome, parts = outcomes.of_inspection(outcome, first.facts, first.report, handover, None, budgets)
+                parts, delivered = outcomes.matched(parts, first.files)
             else:
                 progress("inspect")
                 second = _execute(
                     request, ground, f"{name}-2", end, cancellation, progress, inspecting=(handover, first.files)
                 )
-                outcome, parts = outcomes.of_inspection(outcome, second.facts, second.report, handover, second.refused)
+                outcome, parts = outcomes.of_inspection(
+                    outcome, second.facts, second.report, handover, second.refused, budgets
+                )
                 delivered = {file.name: file for file in second.files.values()}
                 parts, delivered = outcomes.matched(parts, delivered)
     return RunResult(
         id=name, outcome=outcome, stdout=first.stdout, stderr=first.stderr, parts=parts, artifacts=delivered,
         usage=outcomes.usage(first, second),
         enforcement=outcomes.enforcement(request.plan, request.image, ground.layers, first, second),
+        trusted=not request.claimed,
         warnings=(*first.report.notices, *(second.report.notices if second else ())),
     )  # fmt: skip
 
@@ -146,6 +162,8 @@ def _execute(
     if inspecting is None:
         source, inputs = request.source, dict(request.inputs)
         stage, entry = ("check", CHECK) if request.check_only else ("script", SCRIPT)
+        if request.claimed:
+            stage = "claimed"
     else:
         record, files = inspecting
         manifest = json.dumps(
@@ -156,17 +174,18 @@ def _execute(
     job = GuestJob(
         id=name, stage=stage, gate=profile.gate.rules if request.gate else None, workdir=f"/tmp/job-{name}",
         inputs=tuple(inputs), address_space=profile.stages.gate_memory, address_space_after=0, cpu_after=0,
-        budgets=(("handover", profile.stages.handover), ("step", profile.stages.step), ("facts", profile.stages.facts)),
+        budgets=_budgets(request.plan),
     )  # fmt: skip
     gated = request.gate and inspecting is None
     with workspace.sealed(source, *inputs.values()) as descriptors:
         future = ground.start(
-            name=name, entry=entry, job=job, walls=_walls(request.plan), bounds=_bounds(request.plan, gated=gated),
+            name=name, entry=entry, job=job, walls=_walls(request.plan), bounds=_bounds(request.plan),
+            gated=gated,
             deadline=end, descriptors=descriptors, started=lambda: progress("script" if inspecting is None else "step"),
         )  # fmt: skip
         finished = _wait(future, lambda: ground.connection.cancel(name), cancellation)
     try:
-        return _collect(finished, request, inspecting is not None)
+        return _collect(finished, request, request.claimed or inspecting is not None)
     finally:
         finished.close()
 
@@ -223,20 +242,26 @@ def _stream(fd: int, total: int) -> Stream:
     return Stream(data, total, total > len(data))
 
 
+def _budgets(plan: Plan) -> tuple[tuple[str, float], ...]:
+    stages = plan.profile.stages
+    return (("handover", stages.handover), ("step", stages.step), ("facts", stages.facts))
+
+
 def _walls(plan: Plan) -> Walls:
     profile, limits = plan.profile, plan.profile.limits
     return Walls(
         disk_bytes=limits.disk_bytes, inodes=limits.inodes, open_files=limits.open_files, file_size=limits.file_size,
-        address_space=limits.address_space, data=limits.data, processes=limits.processes,
-        cpu_seconds=max(1, round(limits.cpu_time)), seccomp=seccomp.compiled(profile.kernel.syscalls),
+        address_space=limits.address_space, data=limits.data,
+        processes=limits.processes + (PIDS_FIRST if plan.cgroups else 0), cpu_seconds=max(1, round(limits.cpu_time)),
+        seccomp=seccomp.compiled(profile.kernel.syscalls),
         landlock=profile.kernel.landlock == "required",
     )  # fmt: skip
 
 
-def _bounds(plan: Plan, *, gated: bool) -> Bounds:
+def _bounds(plan: Plan) -> Bounds:
     limits = plan.profile.limits
     return Bounds(
-        wall=limits.wall_time, gate=plan.profile.stages.gate if gated else 0.0, cpu=limits.cpu_time,
+        wall=limits.wall_time, gate=plan.profile.stages.gate, cpu=limits.cpu_time,
         memory=limits.memory, processes=limits.processes, cpus=limits.cpus, stdout=limits.stdout_bytes,
         stderr=limits.stderr_bytes, report=limits.report_bytes, kill_on_output=limits.output_overflow == "kill",
         cgroup=plan.cgroups,

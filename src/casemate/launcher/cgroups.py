@@ -81,11 +81,16 @@ def _below(point: str, root: str, path: str) -> str:
 
 
 def _read(path: str) -> str:
+    """A control file's text, "" if it is not there; any other failure is an error, or an unread limit would be none."""
     try:
         with open(path, encoding="ascii") as file:
             return file.read()
-    except OSError:
+    except FileNotFoundError:
         return ""
+    except OSError as error:
+        if error.errno in (errno.ENODEV, errno.EOPNOTSUPP, errno.ENOTDIR, errno.EACCES):
+            return ""  # a group that was removed meanwhile, or a file that is not for us to read
+        raise
 
 
 def _write(path: str, text: str) -> None:
@@ -250,6 +255,10 @@ class Group:
         path = self._file("pids", "pids.peak", "pids.peak")
         text = _read(path).strip() if path else ""
         return int(text) if text.isdigit() else -1
+
+    def child_holds(self, name: str, pid: int) -> bool:
+        """True if a process is in the group `name` below it, in every hierarchy."""
+        return all(str(pid) in _read(f"{d}/{name}/cgroup.procs").split() for d in self._directories.values())
 
     def versions(self) -> tuple[int, ...]:
         """Of each hierarchy in use."""

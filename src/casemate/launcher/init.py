@@ -3,7 +3,7 @@
     zygote ──fork──► builder ──fork──► init (pid 1 of the sandbox) ──fork──► exec (pid 1 of the execution)
 
 The builder enters the user namespace and the others, forks init into the new pid namespace and exits. Init mounts the
-sandbox's tree, puts the inputs into the job directory, and forks exec, which mounts the guest's own /proc, gives up
+sandbox's tree and forks exec, which mounts the guest's own /proc, gives up
 every capability, tells the keeper that the wall stands, and reaps. Both are small forks of the zygote: no library that
 parses anything is loaded in them. Init holds the sandbox: when its channel to the keeper ends, it exits, and the kernel
 kills all that is in its pid namespace (pid_namespaces(7)). Neither ever reads a byte that came from the guest.
@@ -14,12 +14,17 @@ descriptor, every signal at its default (which pid 1 ignores from inside), and i
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 
 from . import mounts, spec, steps, syscalls, usermaps
 from .site import Place, Site
 
+GUEST_PROC = frozenset({"hidepid=invisible", "subset=pid"})
+"""What the guest's /proc must say of itself (proc(5))."""
+WORKDIR = 0
+"""Init's descriptor of the job directory."""
 NAMESPACES = (
     syscalls.CLONE_NEWNS | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS | syscalls.CLONE_NEWPID
 )
@@ -37,7 +42,6 @@ def build(message: spec.Sandbox, descriptors: list[int], handshake: usermaps.Han
 
 
 def _build(message: spec.Sandbox, channel: spec.Channel, rest: list[int], handshake: usermaps.Handshake) -> None:
-    inputs = rest[: len(message.inputs)]
     single = message.slot < 0
     workdir: list[int] = []
 
@@ -45,7 +49,7 @@ def _build(message: spec.Sandbox, channel: spec.Channel, rest: list[int], handsh
         workdir.append(mounts.build_sandbox(message.walls, message.workdir, (spec.GUEST_UID, spec.GUEST_UID)))
 
     site = Site(
-        cgroups=tuple(rest[len(inputs) :]), uid=-1 if single else usermaps.init_id(message.slot),
+        cgroups=tuple(rest), uid=-1 if single else usermaps.init_id(message.slot),
         user_namespace=handshake.child, expected_uid=spec.GUEST_UID if single else 0, namespaces=NAMESPACES,
         tree=tree, verify_tree=lambda: mounts.verify_tree(mounts.sandbox_tree(), ("/", "/dev", "/opt/casemate")),
         hostname="sandbox",
@@ -56,16 +60,23 @@ def _build(message: spec.Sandbox, channel: spec.Channel, rest: list[int], handsh
     if os.fork() != 0:
         os._exit(0)
     layers += steps.take(Place.INIT, site, after="namespaces")
-    for name, fd in zip(message.inputs, inputs, strict=True):
-        _copy_input(workdir[0], name, fd)
     mine = os.pidfd_open(os.getpid())
     syscalls.unshare(syscalls.CLONE_NEWPID)
     if os.fork() == 0:
         _execution(message.id, channel, mine, workdir[0], layers)
-    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-    _keep_only(channel)
-    while channel.receive() is not None:
-        pass  # nothing is said to init but the end of the channel
+    _keep_only(channel, workdir[0])
+    _serve(message.id, channel)
+
+
+def _serve(name: str, channel: spec.Channel) -> None:
+    """Put inputs into the job directory, until the channel ends and the sandbox with it."""
+    while (received := channel.receive()) is not None:
+        message, descriptors = received
+        if not isinstance(message, spec.Inputs):
+            raise spec.WireError(f"an init is not told {message.kind}")
+        for file, fd in zip(message.names, descriptors, strict=True):
+            _copy_input(WORKDIR, file, fd)
+        channel.send(spec.Placed(name))
     os._exit(0)
 
 
@@ -89,7 +100,9 @@ def _execution(name: str, channel: spec.Channel, init: int, workdir: int, layers
     try:
         site = Site(
             namespaces=syscalls.CLONE_NEWNS | syscalls.CLONE_NEWPID, tree=mounts.mount_guest_proc,
-            verify_tree=lambda: mounts.verify_tree(mounts.sandbox_tree(), ("/", "/dev", "/opt/casemate", "/proc")),
+            verify_tree=lambda: mounts.verify_tree(
+                mounts.sandbox_tree(), ("/", "/dev", "/opt/casemate", "/proc"), GUEST_PROC
+            ),
         )  # fmt: skip
         layers += steps.take(Place.EXEC, site)
         channel.send(spec.Standing(name, layers), (init, os.pidfd_open(os.getpid()), workdir))
@@ -112,11 +125,11 @@ def _reap() -> None:
         return
 
 
-def _keep_only(channel: spec.Channel) -> None:
+def _keep_only(channel: spec.Channel, workdir: int) -> None:
+    """Keep the channel and, as descriptor WORKDIR, the job directory."""
+    os.dup2(workdir, WORKDIR)
     fd = channel.fileno()
-    for other in range(fd):
-        try:
+    for other in range(WORKDIR + 1, fd):
+        with contextlib.suppress(OSError):
             os.close(other)
-        except OSError:
-            continue
     syscalls.close_range(fd + 1)

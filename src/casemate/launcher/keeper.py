@@ -16,7 +16,11 @@ ends with its channel, and with its parent (PR_SET_PDEATHSIG). Then only empty c
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
 import os
+import resource
+import secrets
 import select
 import sys
 import time
@@ -24,7 +28,17 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import cgroups, claims, execution, room, spec, syscalls
+from . import cgroups, claims, execution, room, spec, syscalls, usermaps
+from .preparation import Kind, Loop
+
+_USABLE = (execution.Phase.READY, execution.Phase.PREPARING)
+_BUSY = (execution.Phase.RUNNING, execution.Phase.PREPARING)
+
+
+DESCRIPTORS, OWN_DESCRIPTORS = 24, 64
+"""Of one execution at its most (channels, pipes, memfds, pidfds, cgroup files, copies to send), and of the keeper."""
+STOCK_PAUSE = 1.0
+"""Seconds without building ahead of demand after that failed."""
 
 
 @dataclass
@@ -63,8 +77,14 @@ class Keeper:
         self._group = cgroups.keeper_group(found, group)
         self._uids = state.uids(*uids) if os.geteuid() == 0 else None
         self._slots: dict[str, int] = {}
+        self._cores = len(os.sched_getaffinity(0))
+        self._capacity = _capacity()
         self._places: dict[str, Place] = {}
+        self._executions: dict[str, execution.Execution] = {}
         self._runs: dict[str, execution.Execution] = {}
+        self._resume = 0.0
+        self._stocks: dict[Kind, spec.Stock] = {}
+        self._loop = Loop(self.watch, self.forget, self._tell, self._namespaces, self._sink)
         self._running = True
         self.watch(caller.fileno(), self._on_caller)
         self.watch(caller_pidfd, self._stop)
@@ -87,15 +107,16 @@ class Keeper:
         try:
             while self._running:
                 now = time.monotonic()
-                due = min((run.next_time() for run in self._runs.values()), default=now + 5.0)
+                due = min((made.next_time(now) for made in self._executions.values()), default=now + 5.0)
                 for fd, _ in self._poll.poll(max(0.0, due - now) * 1000 + 0.5):
                     handler = self._handlers.get(fd)
                     if handler is not None:
                         handler()
                 now = time.monotonic()
-                for run in list(self._runs.values()):
-                    run.on_time(now)
+                for made in list(self._executions.values()):
+                    made.guarded(functools.partial(made.on_time, now))()
                 self._collect()
+                self._restock()
         finally:
             self._destroy()
 
@@ -110,7 +131,14 @@ class Keeper:
             # What a room told of itself does not fit into one packet any more: its fault, and not the others' end.
             name = message.room if isinstance(message, spec.Ready) else getattr(message, "id", "")
             message, descriptors = spec.Fault(name, str(error)[:4000]), ()
-        self._outgoing.append((message, tuple(os.dup(fd) for fd in descriptors)))
+        copies: list[int] = []
+        try:
+            for fd in descriptors:
+                copies.append(os.dup(fd))
+        except OSError as error:
+            spec.close_all(copies)
+            message, copies = spec.Fault(getattr(message, "id", ""), f"no descriptor left for the result: {error}"), []
+        self._outgoing.append((message, tuple(copies)))
         self._flush()
 
     def _flush(self) -> None:
@@ -147,6 +175,9 @@ class Keeper:
             self._make_room(message)
         elif isinstance(message, spec.Run):
             self._start(message, descriptors)
+        elif isinstance(message, spec.Stock):
+            spec.close_all(descriptors)
+            self._stock(message)
         elif isinstance(message, spec.Cancel):
             spec.close_all(descriptors)
             if run := self._runs.get(message.id):
@@ -201,10 +232,10 @@ class Keeper:
             if place.warm == set(place.templates):
                 self._tell(spec.Ready(place.room.id, place.layers))
         elif isinstance(message, spec.Exited):
-            if run := self._runs.get(message.id):
-                run.on_exited(message)
-        elif isinstance(message, spec.Fault) and message.id in self._runs:
-            self._runs[message.id].on_refused(message.message)
+            if made := self._executions.get(message.id):
+                made.on_exited(message)
+        elif isinstance(message, spec.Fault) and message.id in self._executions:
+            self._executions[message.id].on_refused(message.message)
         else:
             self._lose_room(
                 place, message.message if isinstance(message, spec.Fault) else f"template said {message.kind}"
@@ -213,9 +244,10 @@ class Keeper:
     def _lose_room(self, place: Place, why: str) -> None:
         if self._places.pop(place.room.id, None) is None:
             return
-        for run in list(self._runs.values()):
-            if run.run.room == place.room.id:
-                run.on_template_gone()
+        self._stocks = {kind: stock for kind, stock in self._stocks.items() if kind.room != place.room.id}
+        for made in list(self._executions.values()):
+            if made.kind.room == place.room.id:
+                made.on_template_gone()
         self._end_room(place)
         self._tell(spec.Fault(place.room.id, f"room: {why}"))
 
@@ -231,64 +263,119 @@ class Keeper:
     # --- executions -----------------------------------------------------------------------------------------------
 
     def _start(self, message: spec.Run, descriptors: list[int]) -> None:
-        place = self._places.get(message.room)
-        refusal = ""
-        if place is None or message.template not in place.warm:
-            refusal = f"no warm template {message.template}"
-        elif len(descriptors) != 1 + len(message.job.inputs) or message.id in self._runs:
-            refusal = "descriptors and inputs do not match, or the id is taken"
-        elif message.bounds.cgroup and self._group is None:
-            refusal = "this host gives us no memory, pids and cpu controllers"
-        slot = self._free_slot()
-        if slot is None:
-            refusal = "every uid of the range is in use"
-        if refusal or place is None or slot is None:
+        kind = Kind(message.room, message.template, message.walls, message.bounds)
+        made: execution.Execution | None = None
+        try:
+            if len(descriptors) != 1 + len(message.job.inputs) or message.id in self._runs:
+                raise OSError("descriptors and inputs do not match, or the id is taken")
+            made = self._ready(kind) or self._build(kind)
+        except OSError as error:
             spec.close_all(descriptors)
-            self._tell(spec.Fault(message.id, refusal, busy=slot is None))
+            self._tell(spec.Fault(message.id, str(error), busy=error.errno == errno.EUSERS))
             return
+        self._runs[message.id] = made
+        made.guarded(lambda: made.give(message, descriptors[0], tuple(descriptors[1:])))()
+
+    def _ready(self, kind: Kind) -> execution.Execution | None:
+        """One of the stock that nobody has; one that is still being built counts only if there is no better."""
+        free = [made for made in self._free(kind) if made.phase in _USABLE]
+        return max(free, key=lambda made: (made.phase is execution.Phase.READY, made.age), default=None)
+
+    def _free(self, kind: Kind) -> list[execution.Execution]:
+        return [made for made in self._executions.values() if made.run is None and made.kind == kind]
+
+    def _build(self, kind: Kind) -> execution.Execution:
+        if len(self._executions) >= self._capacity:
+            raise OSError(errno.EUSERS, f"{self._capacity} sandboxes are alive, as many as the descriptors allow")
+        place = self._places.get(kind.room)
+        if place is None or kind.template not in place.warm:
+            raise OSError(f"no warm template {kind.template}")
+        if kind.bounds.cgroup and self._group is None:
+            raise OSError("this host gives us no memory, pids and cpu controllers")
+        slot = self._free_slot()
+        name = secrets.token_hex(8)
         group: cgroups.Group | None = None
         mine: tuple[int, ...] = ()
         guests: tuple[int, ...] = ()
         try:
-            if self._group is not None and message.bounds.cgroup:
-                bounds = message.bounds
-                group = self._group.child(message.id, inner=True)
+            if self._group is not None and kind.bounds.cgroup:
+                bounds = kind.bounds
+                group = self._group.child(name, inner=True)
                 group.limit(memory=bounds.memory, processes=bounds.processes + 2, cpus=bounds.cpus)
                 mine = group.child("init").open_procs()
                 guests = group.child("exec-1").open_procs()
-            run = execution.Execution(
-                message, group, place.templates[message.template], self._sink, self.watch, self.forget, self._tell
-            )
-            sandbox = spec.Sandbox(message.id, slot, message.job.workdir, message.job.inputs, message.walls)
-            place.channel.send(sandbox, (run.init_end.fileno(), *descriptors[1:], *mine))
-        except OSError as error:
-            spec.close_all((*descriptors, *guests))
+            uid = os.geteuid() if self._uids is None else self._uids[0] + usermaps.init_id(slot) + 1
+            made = execution.Execution(name, kind, uid, group, place.templates[kind.template], self._loop)
+            place.channel.send(spec.Sandbox(name, slot, made.workdir, kind.walls), (made.init_end.fileno(), *mine))
+        except OSError:
+            spec.close_all(guests)
             if group is not None:
                 group.remove()
-            self._tell(spec.Fault(message.id, str(error)))
-            return
+            raise
         finally:
             spec.close_all(mine)
-        self._slots[message.id] = slot
-        self._runs[message.id] = run
-        spec.close_all(descriptors[1:])
-        run.begin(descriptors[0], guests)
+        self._slots[name] = slot
+        self._executions[name] = made
+        made.begin(guests)
+        return made
 
-    def _free_slot(self) -> int | None:
+    def _free_slot(self) -> int:
         if self._uids is None:
             return -1
         used = set(self._slots.values())
-        return next((slot for slot in range((self._uids[1] - 1) // 2) if slot not in used), None)
+        for slot in range((self._uids[1] - 1) // 2):
+            if slot not in used:
+                return slot
+        raise OSError(errno.EUSERS, "every uid of the range is in use")
+
+    def _namespaces(self) -> set[str]:
+        """Of every live execution that has been looked at."""
+        return {name for made in self._executions.values() for name in made.namespaces}
 
     def _collect(self) -> None:
-        for name, run in list(self._runs.items()):
-            if run.phase is execution.Phase.DONE and (run.group is None or run.group.remove()):
-                del self._runs[name]
+        for name, made in list(self._executions.items()):
+            if made.phase is execution.Phase.DONE and (made.group is None or made.group.remove()):
+                del self._executions[name]
                 self._slots.pop(name, None)
+                if made.run is not None:
+                    self._runs.pop(made.run.id, None)
+                elif made.failed:
+                    self._pause()
+
+    # --- the stock ------------------------------------------------------------------------------------------------
+
+    def _stock(self, message: spec.Stock) -> None:
+        kind = Kind(message.room, message.template, message.walls, message.bounds)
+        if message.size > 0:
+            self._stocks[kind] = message
+        else:
+            self._stocks.pop(kind, None)
+
+    def _pause(self) -> None:
+        """Building ahead of demand failed: not again at once."""
+        self._resume = time.monotonic() + STOCK_PAUSE
+
+    def _restock(self) -> None:
+        """End what is too old or no longer wanted; build one for what is missing, while a core is idle."""
+        for made in list(self._executions.values()):
+            if made.run is None and made.phase is execution.Phase.READY:
+                stock = self._stocks.get(made.kind)
+                if stock is None or made.age > stock.age:
+                    made.cancel()
+        if time.monotonic() < self._resume:
+            return
+        for kind, stock in self._stocks.items():
+            busy = sum(made.phase in _BUSY for made in self._executions.values())
+            if len(self._free(kind)) < stock.size and busy < self._cores:
+                try:
+                    self._build(kind)
+                except OSError:
+                    self._pause()
 
     def _destroy(self) -> None:
-        for run in self._runs.values():
-            run.cancel()
+        self._stocks.clear()
+        for made in list(self._executions.values()):
+            made.cancel()
         for place in self._places.values():
             self._end_room(place)
         if self._group is not None:
@@ -299,6 +386,13 @@ class Keeper:
             if time.monotonic() >= end:
                 return  # the record stays, for the next keeper's sweep
         self._state.release_keeper(self._name)
+
+
+def _capacity() -> int:
+    """How many executions the descriptor limit has room for, after it is raised as far as we may (getrlimit(2))."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return max(1, (min(hard, 1 << 20) - OWN_DESCRIPTORS) // DESCRIPTORS)
 
 
 def main(arguments: list[str]) -> int:

@@ -9,6 +9,7 @@ import base64
 import os
 import resource
 import signal
+import socket
 
 from . import mounts, spec, syscalls
 from .site import Site, StepFailed, require, status
@@ -62,6 +63,7 @@ def see_session(_: Site) -> str:
     require(os.getsid(0) == os.getpid(), "not a session leader")
     caught = int(status()["SigCgt"], 16) & ~(0b11 << 31)
     require(caught == 0, f"signal handlers remain: {caught:x}")
+    require(status()["Umask"] == "0077", f"umask is {status()['Umask']}")
     return "own session, every signal at its default"
 
 
@@ -186,6 +188,13 @@ def seccomp(site: Site) -> None:
 def see_seccomp(_: Site) -> str:
     seen = status()
     require(seen["Seccomp"] == "2", f"seccomp mode is {seen['Seccomp']}")
+    # A filter that allows everything is in mode 2 as well: try what no set allows.
+    try:
+        socket.socket(socket.AF_NETLINK, socket.SOCK_RAW).close()
+    except OSError:
+        pass
+    else:
+        raise StepFailed("the filter lets a netlink socket through")
     return f"{seen.get('Seccomp_filters', '?')} filter"
 
 

@@ -72,7 +72,7 @@ class Bounds:
 
     wall: float
     gate: float
-    """Seconds until the first record must have come on `report`; 0 where there is no gate."""
+    """Seconds within which a gated run must have written its first record on `report`."""
     cpu: float
     memory: int
     processes: int
@@ -97,7 +97,22 @@ class Run:
     job: GuestJob
     walls: Walls
     bounds: Bounds
+    gated: bool
+    """True: the gate must have spoken within `bounds.gate` seconds."""
     deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """Caller → keeper: keep `size` sandboxes of this kind ready, none older than `age` seconds; 0 ends the stock."""
+
+    kind = "stock"
+    room: str
+    template: str
+    walls: Walls
+    bounds: Bounds
+    size: int
+    age: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +188,7 @@ class Fault:
 class Sandbox:
     """Keeper → zygote: build a sandbox and its first execution.
 
-    Descriptors: the init's end of its socket, one per input, then the cgroup.procs files to join.
+    Descriptors: the init's end of its socket, then the cgroup.procs files to join.
     """
 
     kind = "sandbox"
@@ -181,8 +196,23 @@ class Sandbox:
     slot: int
     """Which pair of uids of the room's range; -1 where there is one uid only."""
     workdir: str
-    inputs: tuple[str, ...]
     walls: Walls
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Keeper → init: put these files into the job directory. Descriptors: one for each name."""
+
+    kind = "inputs"
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Init → keeper: the inputs are there."""
+
+    kind = "placed"
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,23 +226,31 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Keeper → template: fork a guest into an execution.
+    """Keeper → template: fork a guest into an execution, where it locks itself down and waits for a job.
 
-    Descriptors: pidfd of the execution's pid 1, stdin, stdout, stderr, report, setup, then cgroup.procs files.
+    Descriptors: pidfd of the execution's pid 1, stdout, stderr, report, setup, then cgroup.procs files.
     """
 
     kind = "guest"
     id: str
-    entry: str
     identity: bool
     """True: the guest has a uid of its own (root's walls)."""
-    job: GuestJob
+    workdir: str
     walls: Walls
 
 
 @dataclass(frozen=True, slots=True)
+class Job:
+    """Keeper → guest, on `setup`: the one job it is for. Descriptor: stdin."""
+
+    kind = "job"
+    entry: str
+    job: GuestJob
+
+
+@dataclass(frozen=True, slots=True)
 class Locked:
-    """Guest → keeper, on `setup`, before its first untrusted byte: what was read back."""
+    """Guest → keeper, on `setup`: locked down and waiting; what was read back."""
 
     kind = "locked"
     id: str

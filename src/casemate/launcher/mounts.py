@@ -89,6 +89,11 @@ def build_sandbox(walls: spec.Walls, workdir: str, owner: tuple[int, int]) -> in
     syscalls.mount("run/tmp", "tmp", None, syscalls.MS_BIND)
     syscalls.umount("run", syscalls.MNT_DETACH)
     enter(".")
+    bounds = os.statvfs("/tmp")
+    size = os.sysconf("SC_PAGE_SIZE")
+    bounded = bounds.f_blocks * bounds.f_frsize <= walls.disk_bytes + size and 0 < bounds.f_files <= walls.inodes
+    if not bounded:
+        raise OSError(f"/tmp has {bounds.f_blocks * bounds.f_frsize} bytes and {bounds.f_files} inodes: no bound")
     os.mkdir(workdir, 0o700)
     os.chown(workdir, *owner)
     return os.open(workdir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -108,18 +113,30 @@ def enter(new_root: str) -> None:
     os.chdir("/")
 
 
-def verify_tree(expected: dict[str, str], read_only: tuple[str, ...]) -> str:
+# What a mount must be, beside nosuid, which all but the device nodes must be.
+_FLAGS = {
+    "/": {"nodev"},
+    "/tmp": {"nodev", "noexec"},
+    "/proc": {"nodev", "noexec"},
+    "/opt/casemate": {"nodev", "noexec"},
+}
+
+
+def verify_tree(
+    expected: dict[str, str], read_only: tuple[str, ...], proc_options: frozenset[str] = frozenset()
+) -> str:
     """Compare the mount table with `expected` (mount point → file system type, "" for any); returns what was read.
 
     The last mount on a point is the one in force. Raises OSError where something is mounted that should not be,
     is missing, or is writable though named in `read_only`.
     """
-    found: dict[str, tuple[str, set[str]]] = {}
+    found: dict[str, tuple[str, set[str], set[str]]] = {}
     with open("/proc/thread-self/mountinfo", encoding="utf-8") as file:
         for line in file:
             left, _, right = line.partition(" - ")
             parts = left.split(" ")
-            found[parts[4]] = (right.split(" ")[0], set(parts[5].split(",")))
+            kind, _, options = right.split(" ", 2)
+            found[parts[4]] = (kind, set(parts[5].split(",")), set(options.strip().split(",")))
     if set(found) != set(expected):
         raise OSError(f"mount table: {sorted(set(found) ^ set(expected))} unexpected or missing")
     for point, kind in expected.items():
@@ -127,6 +144,11 @@ def verify_tree(expected: dict[str, str], read_only: tuple[str, ...]) -> str:
             raise OSError(f"{point}: {found[point][0]} is mounted, not {kind}")
         if "nosuid" not in found[point][1] and not point.endswith(tuple(_device_points())):
             raise OSError(f"{point}: not nosuid")
+        missing = _FLAGS.get(point, set()) - found[point][1]
+        if missing:
+            raise OSError(f"{point}: not {', '.join(sorted(missing))}")
+    if not proc_options <= found["/proc"][2]:
+        raise OSError(f"/proc: not {', '.join(sorted(proc_options - found['/proc'][2]))}")
     for point in read_only:
         if "ro" not in found[point][1]:
             raise OSError(f"{point}: writable")

@@ -15,6 +15,7 @@ import json
 import math
 import os
 import socket
+import struct
 import types
 from dataclasses import fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -29,20 +30,28 @@ from .messages import (
     Fault,
     Guest,
     GuestJob,
+    Inputs,
+    Job,
     Layer,
     Locked,
+    Placed,
     Ready,
     Room,
     Run,
     Sandbox,
     Standing,
     Started,
+    Stock,
     Template,
     Walls,
     Warm,
 )
 
 __all__ = [
+    "Stock",
+    "Placed",
+    "Job",
+    "Inputs",
     "Bounds",
     "CODE_ROOT",
     "Cancel",
@@ -83,11 +92,26 @@ class WireError(ValueError):
     """A message that is not what its kind says."""
 
 
-Message = Room | Run | Cancel | Ready | Started | Ended | Fault | Sandbox | Standing | Guest | Locked | Exited | Warm
-_KINDS: dict[str, Any] = {
-    cls.kind: cls
-    for cls in (Room, Run, Cancel, Ready, Started, Ended, Fault, Sandbox, Standing, Guest, Locked, Exited, Warm)
-}
+Message = (
+    Room
+    | Run
+    | Stock
+    | Cancel
+    | Ready
+    | Started
+    | Ended
+    | Fault
+    | Sandbox
+    | Inputs
+    | Placed
+    | Standing
+    | Guest
+    | Job
+    | Locked
+    | Exited
+    | Warm
+)
+_KINDS: dict[str, Any] = {cls.kind: cls for cls in get_args(Message)}
 _HINTS: dict[type, dict[str, Any]] = {}
 
 
@@ -159,11 +183,23 @@ def decode(data: bytes) -> Message:
     return message
 
 
+_UCRED = struct.Struct("=iII")
+"""struct ucred of unix(7): pid, uid, gid."""
+
+
 class Channel:
     """One end of a SOCK_SEQPACKET pair; a peer that is gone reads as None."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
+        self._extra = 0
+        self.sender = 0
+        """Process id of the last message's sender as seen from here, once `ask_sender` was called; from the kernel."""
+
+    def ask_sender(self) -> None:
+        """Have the kernel say who sends (SO_PASSCRED, unix(7)); call it before the peer can send."""
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self._extra = socket.CMSG_SPACE(_UCRED.size)
 
     def fileno(self) -> int:
         """For poll(2)."""
@@ -182,12 +218,14 @@ class Channel:
 
     def receive(self) -> tuple[Message, list[int]] | None:
         """The next message and its descriptors (close-on-exec, the caller's to close), or None at end of file."""
-        space = socket.CMSG_SPACE(MAX_DESCRIPTORS * array.array("i").itemsize)
+        space = socket.CMSG_SPACE(MAX_DESCRIPTORS * array.array("i").itemsize) + self._extra
         data, ancillary, flags, _ = self.sock.recvmsg(MAX_MESSAGE, space, socket.MSG_CMSG_CLOEXEC)
         received = array.array("i")
         for level, kind, payload in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 received.frombytes(payload[: len(payload) - len(payload) % received.itemsize])
+            elif level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
+                self.sender = _UCRED.unpack(payload)[0]
         descriptors = received.tolist()
         if not data:
             close_all(descriptors)

@@ -111,6 +111,11 @@ def close_range(first: int) -> None:
     _raw("close_range", _CLOSE_RANGE, ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), ctypes.c_uint(0))
 
 
+def collapse(address: int, length: int) -> None:
+    """Move this range into huge pages now (madvise(2), MADV_COLLAPSE, Linux 6.1)."""
+    _check(_libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), ctypes.c_int(25)), "madvise")
+
+
 def clearenv() -> None:
     """Empty the C library's `environ` (clearenv(3)); `os.environ` is the caller's to clear."""
     _check(_libc.clearenv(), "clearenv")

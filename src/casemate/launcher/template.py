@@ -16,7 +16,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-from . import spec, steps, syscalls
+from . import memory, spec, steps, syscalls
 from .site import Place, Site
 
 
@@ -54,7 +54,8 @@ def run(template: spec.Template, site_packages: str, channel: spec.Channel) -> N
         threads = len(os.listdir("/proc/self/task"))
         if threads != 1:
             raise RuntimeError(f"template {template.name} has {threads} threads after warming up")
-        channel.send(spec.Warm(template.name, (spec.Layer(f"template.{template.name}", True, "1 thread"),)))
+        detail = f"1 thread, {memory.settle() >> 20} MiB in huge pages"
+        channel.send(spec.Warm(template.name, (spec.Layer(f"template.{template.name}", True, detail),)))
         _serve(channel)
     except BaseException as error:
         channel.send(spec.Fault(template.name, f"{type(error).__name__}: {error}"[:4000]))
@@ -91,13 +92,19 @@ def _serve(channel: spec.Channel) -> None:
 
 
 def _reap(guests: dict[int, str], channel: spec.Channel) -> None:
-    while guests:
-        pid, status, usage = os.wait4(-1, os.WNOHANG)
+    while True:
+        try:
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
         if pid == 0:
             return
+        name = guests.pop(pid, None)
+        if name is None:
+            continue  # no child that we made: whoever made it ours, it is nobody's verdict
         code = os.waitstatus_to_exitcode(status)
         cpu = usage.ru_utime + usage.ru_stime
-        channel.send(spec.Exited(guests.pop(pid), max(code, 0), max(-code, 0), cpu))
+        channel.send(spec.Exited(name, max(code, 0), max(-code, 0), cpu))
 
 
 def _fork(message: spec.Guest, descriptors: list[int], home: int) -> int:
@@ -115,37 +122,55 @@ def _fork(message: spec.Guest, descriptors: list[int], home: int) -> int:
 
 def _guest(message: spec.Guest, descriptors: list[int]) -> None:
     setup: spec.Channel | None = None
+    locking = True
     code = 70
     try:
-        setup = spec.adopt(os.dup(descriptors[5]))
+        setup = spec.adopt(os.dup(descriptors[4]))
         with open("/proc/self/statm", encoding="ascii") as file:
             pages = [int(value) for value in file.read().split()]
         size = os.sysconf("SC_PAGE_SIZE")
         signal.set_wakeup_fd(-1)
+        null = os.open("/dev/null", os.O_RDONLY)
         # The set-up channel becomes descriptor 4: the last to be closed.
         site = Site(
-            cgroups=tuple(descriptors[6:]), join=descriptors[0], walls=message.walls, uid=0 if message.identity else -1,
+            cgroups=tuple(descriptors[5:]), join=descriptors[0], walls=message.walls, uid=0 if message.identity else -1,
             address_space=pages[0] * size + message.walls.address_space, data=pages[5] * size + message.walls.data,
-            keep=(*descriptors[1:5], setup.sock.detach()),
+            keep=(null, *descriptors[1:4], setup.sock.detach()),
         )  # fmt: skip
         setup = None
         layers = steps.take(Place.GUEST, site, upto="descriptors")
         setup = spec.adopt(4)
-        os.chdir(message.job.workdir)
+        os.chdir(message.workdir)
         layers += steps.take(Place.GUEST, site, after="descriptors")
         setup.send(spec.Locked(message.id, layers))
+        job = _wait(setup)
         setup.close()
-        setup = None
-        job = dataclasses.replace(
-            message.job, address_space_after=site.address_space, cpu_after=message.walls.cpu_seconds
+        setup, locking = None, False
+        code = entry(job.entry)(
+            dataclasses.replace(job.job, address_space_after=site.address_space, cpu_after=message.walls.cpu_seconds)
         )
-        code = entry(message.entry)(job)
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(BaseException):  # the program may have closed or replaced it
                 stream.flush()
         syscalls.flush_streams()
     except BaseException as error:
-        if setup is not None:
-            setup.send(spec.Fault(message.id, f"{type(error).__name__}: {error}"[:4000]))
+        with contextlib.suppress(OSError):
+            # Until the descriptors are put in order, the channel is where it came in.
+            channel = setup or (spec.adopt(descriptors[4]) if locking else None)
+            if channel is not None:
+                channel.send(spec.Fault(message.id, f"{type(error).__name__}: {error}"[:4000]))
     finally:
         os._exit(code & 0xFF)
+
+
+def _wait(setup: spec.Channel) -> spec.Job:
+    """The one job of this guest; its standard input comes with it. A keeper that is gone, or wants no job, ends us."""
+    received = setup.receive()
+    if received is None:
+        os._exit(0)
+    job, descriptors = received
+    if not isinstance(job, spec.Job) or len(descriptors) != 1:
+        raise spec.WireError(f"a guest is not told {job.kind}")
+    os.dup2(descriptors[0], 0)
+    os.close(descriptors[0])
+    return job

@@ -10,14 +10,22 @@ import hashlib
 import tomllib
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from casemate.errors import PolicyError
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,40}$")]
 Count = Annotated[int, Field(gt=0, le=1 << 20)]
 Bytes = Annotated[int, Field(gt=0, le=1 << 40)]
+No = Annotated[bool, AfterValidator(lambda value: _never(value))]
 Seconds = Annotated[float, Field(gt=0, le=86400)]
+
+
+def _never(value: bool) -> bool:
+    """A row that this version can only refuse; Literal[False] would take 0 for it."""
+    if value:
+        raise ValueError("only false is supported")
+    return value
 
 
 class _Rows(BaseModel):
@@ -51,16 +59,16 @@ class Limits(_Rows):
 
     wall_time: Seconds
     cpu_time: Seconds
-    cpus: Annotated[float, Field(gt=0, le=1024)]
-    memory: Bytes
-    processes: Count
+    cpus: Annotated[float, Field(ge=0.05, le=1024)]
+    memory: Annotated[int, Field(ge=64 << 20, le=1 << 40)]
+    processes: Annotated[int, Field(ge=2, le=1 << 20)]
     address_space: Bytes
     data: Bytes
     open_files: Annotated[int, Field(ge=16, le=1 << 20)]
     file_size: Bytes
-    disk_bytes: Bytes
-    inodes: Count
-    sockets: Literal[0]
+    disk_bytes: Annotated[int, Field(ge=4 << 20, le=1 << 40)]
+    inodes: Annotated[int, Field(ge=256, le=1 << 20)]
+    sockets: Annotated[int, Field(ge=0, le=0)]
     stdout_bytes: Bytes
     stderr_bytes: Bytes
     report_bytes: Bytes
@@ -89,7 +97,7 @@ class Filesystem(_Rows):
     image: Name
     start: Literal["empty"]
     writable: Annotated[tuple[Literal["/tmp"], ...], Field(min_length=1, max_length=1)]
-    exec_writable: Literal[False]
+    exec_writable: No
 
 
 class Network(_Rows):
@@ -115,7 +123,7 @@ class Devices(_Rows):
     """Device nodes."""
 
     nodes: tuple[Literal["null", "zero", "full", "random", "urandom"], ...]
-    pty: Literal[False]
+    pty: No
 
 
 class Proc(_Rows):
@@ -138,15 +146,15 @@ class Gate(_Rows):
 
 
 class Artifacts(_Rows):
-    """`required`: files and facts come from a second, clean sandbox."""
+    """`required`: files and facts come from a second, clean sandbox; `claimed`: from the script's own process."""
 
-    inspection: Literal["required"]
+    inspection: Literal["required", "claimed"]
 
 
 class Preview(_Rows):
     """Whether a job's output may be shown in a browser."""
 
-    allowed: Literal[False]
+    allowed: No
 
 
 class Lifecycle(_Rows):
@@ -163,7 +171,7 @@ class Layers(_Rows):
         Literal["user-namespaces", "seccomp", "landlock", "cgroup-memory", "cgroup-pids", "cgroup-cpu"], ...
     ]
     permitted_degraded: tuple[Literal["landlock", "cgroup-memory", "cgroup-pids", "cgroup-cpu"], ...]
-    not_held: tuple[str, ...]
+    not_held: tuple[Annotated[str, StringConstraints(min_length=1)], ...]
 
 
 class Profile(_Rows):
@@ -253,8 +261,9 @@ def _contradictions(profile: Profile) -> list[str]:
         faults.append(f"devices.nodes: a sandbox has {', '.join(_DEVICES)}, no more and no fewer")
     if limits.artifact_bytes > limits.artifact_total_bytes:
         faults.append("limits.artifact_bytes can never take effect: it is above artifact_total_bytes")
-    if limits.disk_bytes < limits.artifact_total_bytes:
-        faults.append("limits.artifact_total_bytes can never take effect: it is above disk_bytes")
+    if limits.disk_bytes < 2 * limits.artifact_total_bytes + (1 << 20):
+        # The second sandbox holds what was handed over, what it writes of that, and its manifest.
+        faults.append("limits.artifact_total_bytes: twice that and 1 MiB do not fit into disk_bytes")
     if limits.file_size > limits.disk_bytes:
         faults.append("limits.file_size can never take effect: it is above disk_bytes")
     stages = profile.stages

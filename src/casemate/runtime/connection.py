@@ -65,6 +65,7 @@ class Connection:
         self._runs: dict[str, Future[Finished]] = {}
         self._started: dict[str, Callable[[], None]] = {}
         self._lost: set[str] = set()
+        self._stocks: set[spec.Stock] = set()
         self._dead = ""
         self._thread = threading.Thread(target=self._read, name="casemate-keeper", daemon=True)
         self._thread.start()
@@ -97,6 +98,15 @@ class Connection:
         self._send(message, descriptors, self._runs, message.id, future)
         return future
 
+    def keep_stock(self, message: spec.Stock) -> None:
+        """Have sandboxes of this kind ready ahead of demand; said once for each kind."""
+        with self._lock:
+            if self._dead or message in self._stocks:
+                return
+            self._stocks.add(message)
+            with contextlib.suppress(OSError):
+                self._channel.send(message)
+
     def cancel(self, name: str) -> None:
         """Kill an execution; its future gives facts with the reason "cancelled"."""
         with self._lock:
@@ -122,7 +132,11 @@ class Connection:
         why = "the keeper ended"
         while True:
             try:
-                received = self._channel.receive()
+                try:
+                    received = self._channel.receive()
+                except ConnectionResetError:
+                    # It ended with something of ours unread; what it said before that is still to be had (unix(7)).
+                    received = self._channel.receive()
             except (OSError, spec.WireError) as error:
                 why = f"the keeper cannot be understood: {error}"
                 break

@@ -18,9 +18,17 @@ from casemate.runtime import images
 from casemate.runtime.connection import UID_RANGE, Connection, Finished
 
 # What callers of this zone say to a sandbox and hear from it are the wire's own values.
-__all__ = ["Bounds", "Ended", "GuestJob", "Rooms", "Seen", "Standing", "Template", "Walls"]
+__all__ = ["Bounds", "Ended", "GuestJob", "Rooms", "Seen", "Standing", "Stock", "Template", "Walls"]
 
 WARM_TIMEOUT = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """How many sandboxes of each kind are kept ready ahead of demand, and for how many seconds at most."""
+
+    size: int = 2
+    age: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +39,30 @@ class Standing:
     room: str
     template: str
     layers: tuple[Seen, ...]
+    stock: Stock
 
     def start(
-        self, *, name: str, entry: str, job: GuestJob, walls: Walls, bounds: Bounds,
+        self, *, name: str, entry: str, job: GuestJob, walls: Walls, bounds: Bounds, gated: bool,
         deadline: float, descriptors: tuple[int, ...], started: Callable[[], None],
     ) -> Future[Finished]:  # fmt: skip
-        """Start one sandbox with one execution (see `spec.Run`)."""
-        message = spec.Run(name, self.room, self.template, entry, job, walls, bounds, deadline)
-        return self.connection.run(message, descriptors, started)
+        """Start one sandbox with one execution (see `spec.Run`), and keep a stock of its kind from then on."""
+        message = spec.Run(name, self.room, self.template, entry, job, walls, bounds, gated, deadline)
+        future = self.connection.run(message, descriptors, started)
+        wanted = spec.Stock(self.room, self.template, walls, bounds, self.stock.size, self.stock.age)
+        self.connection.keep_stock(wanted)
+        return future
 
 
 class Rooms:
     """The rooms of one keeper; a keeper that is gone is started again."""
 
-    def __init__(self, state: Path, uids: tuple[int, int] = UID_RANGE) -> None:
+    def __init__(self, state: Path, uids: tuple[int, int] = UID_RANGE, stock: Stock | None = None) -> None:
         self._state = state
+        self._stock = stock or Stock()
         self._uids = uids
         self._lock = threading.Lock()
         self._pid = os.getpid()
+        self._closed = False
         self._connection: Connection | None = None
         self._rooms: dict[tuple[images.Image, Template], tuple[str, Future[spec.Ready]]] = {}
 
@@ -60,6 +74,8 @@ class Rooms:
         key = (image, template)
         self.require_own_process()
         with self._lock:
+            if self._closed:
+                raise SandboxFault("this Host is closed")
             connection = self._connect()
             if key not in self._rooms or connection.lost(self._rooms[key][0]):
                 name = uuid.uuid4().hex[:12]
@@ -75,7 +91,7 @@ class Rooms:
         except SandboxFault:
             self.forget(name)
             raise
-        return Standing(connection, name, template.name, ready.layers)
+        return Standing(connection, name, template.name, ready.layers, self._stock)
 
     def forget(self, name: str) -> None:
         """A room that is lost; the next job makes a new one."""
@@ -86,6 +102,12 @@ class Rooms:
     def keeper_pid(self) -> int | None:
         """Process id of the keeper, None before the first job."""
         return self._connection.keeper_pid if self._connection else None
+
+    def require_open(self) -> None:
+        """Raise SandboxFault if this was closed, or in a forked child."""
+        self.require_own_process()
+        if self._closed:
+            raise SandboxFault("this Host is closed")
 
     def require_own_process(self) -> None:
         """Raise SandboxFault in a forked child; before any lock, which another thread may have held at the fork."""
@@ -99,10 +121,11 @@ class Rooms:
         return self._connection
 
     def close(self) -> None:
-        """End the keeper and everything it holds; nothing to do in a forked child."""
+        """End the keeper and everything it holds, for good; nothing to do in a forked child."""
         if self._pid != os.getpid():
             return
         with self._lock:
+            self._closed = True
             connection, self._connection = self._connection, None
             self._rooms.clear()
         if connection is not None:

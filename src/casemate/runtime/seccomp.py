@@ -18,8 +18,11 @@ import pyseccomp
 
 from casemate.errors import PolicyError
 
-# Any of these in clone's flags would make a namespace (clone(2)).
-_NAMESPACE_FLAGS = 0x7E020080
+# What the C library asks of clone(2), and nothing else: fork() (CHILD_SETTID | CHILD_CLEARTID | SIGCHLD), vfork() and
+# posix_spawn() (VM | VFORK | SIGCHLD), pthread_create() (VM | FS | FILES | SIGHAND | THREAD | SYSVSEM | SETTLS |
+# PARENT_SETTID | CHILD_CLEARTID, glibc with and without DETACHED). A list of flags to refuse would have to be complete:
+# CLONE_PARENT makes a child of the template's, any of the NEW ones a namespace.
+_CLONE_FLAGS = (0x01200011, 0x00004111, 0x003D0F00, 0x007D0F00, 0x00000011)
 # isatty, window size, bytes waiting, close-on-exec, non-blocking (ioctl_tty(2)); not TIOCSTI, not TIOCLINUX.
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 
@@ -47,7 +50,8 @@ def compiled(name: str) -> str:
     rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.EPERM))
     for call in names(name):
         if call == "clone":
-            rules.add_rule(pyseccomp.ALLOW, call, pyseccomp.Arg(0, pyseccomp.MASKED_EQ, _NAMESPACE_FLAGS, 0))
+            for flags in _CLONE_FLAGS:
+                rules.add_rule(pyseccomp.ALLOW, call, pyseccomp.Arg(0, pyseccomp.EQ, flags))
         elif call == "socketpair":
             rules.add_rule(pyseccomp.ALLOW, call, pyseccomp.Arg(0, pyseccomp.EQ, socket.AF_UNIX))
         elif call == "prlimit64":

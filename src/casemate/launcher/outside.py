@@ -1,0 +1,49 @@
+"""What the keeper sees of a guest from outside, in the host's /proc, before it gives it a job.
+
+The guest has told what it read back of itself. That is trusted code speaking, but of a process that was made by another
+one in a namespace of its own; here the same things are compared from where nothing inside can reach.
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import cgroups, spec
+
+NAMESPACES = ("user", "mnt", "net", "ipc", "uts", "cgroup", "pid")
+_EMPTY = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+
+
+class Unlike(RuntimeError):
+    """A guest is not what it should be; says in what."""
+
+
+def examine(pid: int, group: cgroups.Group | None, uid: int, others: set[str]) -> tuple[spec.Layer, set[str]]:
+    """The layer to report, and the guest's namespaces; `others` are those that no live sandbox may share.
+
+    `uid` is the host uid that the guest must have. Raises Unlike, or OSError if it is gone.
+    """
+    status: dict[str, list[str]] = {}
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        for line in file:
+            key, _, value = line.partition(":")
+            status[key] = value.split()
+    for name in _EMPTY:
+        if int(status[name][0], 16) != 0:
+            raise Unlike(f"{name} is {status[name][0]}")
+    if status["NoNewPrivs"] != ["1"] or status["Seccomp"] != ["2"]:
+        raise Unlike("no_new_privs or seccomp is off")
+    if set(status["Uid"]) != {str(uid)}:
+        raise Unlike(f"its uid is {status['Uid'][0]}, not {uid}")
+    if status["Threads"] != ["1"]:
+        raise Unlike(f"it has {status['Threads'][0]} threads")
+    seen = {os.readlink(f"/proc/{pid}/ns/{name}") for name in NAMESPACES}
+    ours = {os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES}
+    if seen & ours:
+        raise Unlike(f"shares {', '.join(sorted(seen & ours))} with the host")
+    if seen & others:
+        raise Unlike(f"shares {', '.join(sorted(seen & others))} with another sandbox")
+    if group is not None and not group.child_holds("exec-1", pid):
+        raise Unlike("is not in its cgroup")
+    detail = f"uid {uid}, {len(seen)} namespaces of its own, no capability, seccomp"
+    return spec.Layer("keeper.outside", True, detail), seen

@@ -1,0 +1,207 @@
+"""Builds a sandbox and locks a guest down in it, until that waits for its one job.
+
+    zygote ──► init, exec ──Standing──► template forks the guest ──Locked──► looked at from outside ──► ready
+
+Each event calls `changed`, and the execution looks at `ready`, `placed` and `fault`. What went wrong here is never the
+program's doing: there is none yet.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import cgroups, outside, spec
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What must be the same for an execution to serve a job."""
+
+    room: str
+    template: str
+    walls: spec.Walls
+    bounds: spec.Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """What the keeper's loop does for an execution."""
+
+    watch: Callable[[int, Callable[[], None]], None]
+    forget: Callable[[int], None]
+    tell: Callable[[spec.Message, tuple[int, ...]], None]
+    others: Callable[[], set[str]]
+    """Namespaces of the other live executions."""
+    sink: int
+    """A descriptor of /dev/null."""
+
+
+class Preparation:
+    """`uid` is the host uid that the guest must have; `streams` are its stdout, stderr and report."""
+
+    def __init__(
+        self, name: str, kind: Kind, uid: int, group: cgroups.Group | None, template: spec.Channel, loop: Loop,
+        streams: tuple[int, int, int], changed: Callable[[], None],
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.kind = kind
+        self.layers: tuple[spec.Layer, ...] = ()
+        self.namespaces: set[str] = set()
+        self.pidfds: list[int] = []
+        """Of init and of the execution's first process, once they stand."""
+        self.workdir_fd = -1
+        self.ready = self.placed = self.forked = False
+        self.fault = ""
+        self._uid, self._group = uid, group
+        self._template = template
+        self._loop = loop
+        self._streams = streams
+        self._changed = changed
+        self._init, self.init_end = spec.pair()
+        self._init.sock.setblocking(False)
+        self._setup: spec.Channel | None = None
+        self._guest_cgroups: tuple[int, ...] = ()
+        loop.watch(self._init.fileno(), self._on_init)
+
+    @property
+    def workdir(self) -> str:
+        """The job directory as seen inside."""
+        return f"/tmp/job-{self.name}"
+
+    def begin(self, guest_cgroups: tuple[int, ...]) -> None:
+        """The zygote has been told; the guest's cgroup files are ours to close."""
+        self._guest_cgroups = guest_cgroups
+        self.init_end.close()
+
+    def place(self, names: tuple[str, ...], inputs: tuple[int, ...]) -> None:
+        """Have init put the job's inputs into its directory, once it stands; the descriptors are ours to close."""
+        try:
+            if names:
+                self._init.send(spec.Inputs(names), inputs)
+            else:
+                self.placed = True
+        except OSError as error:
+            self._fail(f"init is gone: {error}")
+        finally:
+            spec.close_all(inputs)
+
+    def hand_over(self, entry: str, job: spec.GuestJob, stdin: int) -> None:
+        """Give the guest its job and close the channel to it; raises OSError if it is gone."""
+        assert self._setup is not None
+        self._setup.send(spec.Job(entry, job), (stdin,))
+        self.close_setup()
+
+    def _fail(self, why: str) -> None:
+        self.fault = self.fault or why
+        self._changed()
+
+    def _on_init(self) -> None:
+        try:
+            received = self._init.receive()
+        except BlockingIOError:
+            return
+        except (spec.WireError, OSError) as error:
+            self.close_init()
+            self._fail(f"init: {error}")
+            return
+        if received is None:
+            self.close_init()
+            self._fail("the sandbox ended while it was built")
+            return
+        message, descriptors = received
+        if isinstance(message, spec.Standing) and len(descriptors) == 3 and not self.pidfds:
+            self.pidfds, self.workdir_fd = descriptors[:2], descriptors[2]
+            self.layers = message.layers
+            self._fork_guest()
+            self._changed()
+            return
+        spec.close_all(descriptors)
+        if isinstance(message, spec.Placed) and not self.placed:
+            self.placed = True
+            self._changed()
+            return
+        self._fail(message.message if isinstance(message, spec.Fault) else f"init said {message.kind}")
+
+    def _fork_guest(self) -> None:
+        ours, theirs = spec.pair()
+        ours.sock.setblocking(False)
+        ours.ask_sender()
+        self._setup = ours
+        self._loop.watch(ours.fileno(), self._on_setup)
+        identity = any(layer.name == "init.identity" and layer.detail == "own uid" for layer in self.layers)
+        message = spec.Guest(self.name, identity, self.workdir, self.kind.walls)
+        try:
+            self._template.send(message, (self.pidfds[1], *self._streams, theirs.fileno(), *self._guest_cgroups))
+            self.forked = True
+        except OSError as error:
+            self._fail(f"the template is gone: {error}")
+        finally:
+            theirs.close()
+
+    def _on_setup(self) -> None:
+        setup = self._setup
+        assert setup is not None
+        try:
+            received = setup.receive()
+        except BlockingIOError:
+            return
+        except (spec.WireError, OSError) as error:
+            self.close_setup()
+            self._fail(f"guest: {error}")
+            return
+        message = received[0] if received else None
+        if received:
+            spec.close_all(received[1])
+        if isinstance(message, spec.Locked) and not self.ready:
+            self._see(message, setup.sender)
+            return
+        self.close_setup()
+        self._fail(message.message if isinstance(message, spec.Fault) else "the guest ended before it had a job")
+
+    def _see(self, message: spec.Locked, pid: int) -> None:
+        """Look at the guest from outside; only then is it ready for a job."""
+        try:
+            seen, self.namespaces = outside.examine(pid, self._group, self._uid, self._loop.others())
+            self.layers += (*message.layers, seen, *self._see_cgroup())
+        except (OSError, outside.Unlike) as error:
+            self._fail(f"the guest, seen from outside: {error}")
+            return
+        self.ready = True
+        self._changed()
+
+    def _see_cgroup(self) -> tuple[spec.Layer, ...]:
+        """Init, the execution's first process and the guest must be in the sandbox's groups, and the limits set."""
+        if self._group is None:
+            return ()
+        version = "/".join(sorted({f"v{v}" for v in self._group.versions()}))
+        counts = self._group.populations()
+        # The guest alone in exec-1; init and exec in init.
+        if any(count != 1 for count in counts["exec-1"]) or any(count != 2 for count in counts["init"]):
+            raise OSError(f"cgroup: found {counts} processes where three should be")
+        return (spec.Layer("keeper.cgroup", True, f"{version}: {self._group.limits()}"),)
+
+    def close_init(self) -> None:
+        """End the sandbox: init ends with its channel."""
+        if self._init.fileno() >= 0:
+            self._loop.forget(self._init.fileno())
+            self._init.close()
+
+    def close_setup(self) -> None:
+        """Let go of the guest."""
+        if self._setup is not None:
+            self._loop.forget(self._setup.fileno())
+            self._setup.close()
+            self._setup = None
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self.close_init()
+        self.close_setup()
+        for fd in (*self.pidfds, *self._guest_cgroups):
+            self._loop.forget(fd)
+            os.close(fd)
+        if self.workdir_fd >= 0:
+            os.close(self.workdir_fd)
+        self.pidfds, self._guest_cgroups, self.workdir_fd = [], (), -1
