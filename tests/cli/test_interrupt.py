@@ -35,7 +35,7 @@ def test_interrupt(tmp_path: Path, profile: str, flags: tuple[str, ...]) -> None
         assert len(family) > 5  # keeper, monitor, zygote, template, init, exec, guest
         made = groups(family)
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=2)
+        out, err = process.communicate(timeout=30)
     finally:
         process.kill()
         process.communicate()

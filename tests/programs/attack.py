@@ -18,7 +18,7 @@ source, template, profile, seconds, package = sys.argv[1:]
 if package != "-":
     connection.PACKAGE = Path(package)
 
-with casemate.Host() as host:
+with casemate.Host(stock=casemate.Stock(size=0)) as host:  # one job: nothing is made ahead of it
     name = strongest(host) if profile == "strongest" else profile
     request = host.request(Path(source).read_bytes(), name, None, None, "local", "local", gate=False)
     request = dataclasses.replace(request, template=template)
