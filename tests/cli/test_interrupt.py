@@ -28,6 +28,8 @@ def test_interrupt(tmp_path: Path, profile: str, flags: tuple[str, ...]) -> None
     process = subprocess.Popen(
         [sys.executable, "-m", "casemate.cli", "run", str(tmp_path / "endless.py"), "--profile", profile, *flags],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        # What runs in the background of a script inherits an ignored SIGINT (sh, "Asynchronous Lists").
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     try:
         assert wait_until(lambda: guests(process.pid) or process.poll() is not None, 60)
