@@ -1,4 +1,4 @@
-"""The whole suite once more as an ordinary uid, which this test makes: root's walls and a user's differ in every step.
+"""The walls once more as an ordinary uid, which this test makes: root's walls and a user's differ in every step.
 
 What it needs is copied to where that uid can read: the interpreter, the environment, the project. Root gives it a
 cgroup of its own, as an administrator would, so that the harness can make groups around attacks; the run without one
@@ -22,16 +22,15 @@ from casemate.launcher import cgroups
 
 ROOT = Path(__file__).parents[1]
 UID = GID = 61_234
-# The gate, the guest's own parts and the image are the same for every uid, and so is what a script gives.
+# What differs for a user is how walls are built and limits are held. The gate, the guest's own parts, the image and
+# what a script gives are the same for every uid, and the whole run must stay within twenty minutes; `make test` as an
+# ordinary user runs everything.
 SUITES = (
-    "tests/escape",
-    "tests/control",
-    "tests/launcher",
-    "tests/cli",
-    "tests/test_api.py",
-    "tests/test_api_processes.py",
+    "tests/escape/test_first_path.py",
+    "tests/escape/test_guards.py",
+    "tests/escape/test_descriptors.py",
+    "tests/escape/test_neighbours.py",
 )
-ALIKE = "not (denied_before or part_is_found or come_back_structured or honest_scripts or fine_plate)"
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="this is the ordinary user's run already")
 
 _ENTER = """
@@ -124,8 +123,6 @@ def test_the_suite_passes_as_an_ordinary_user(home: Path, delegated: cgroups.Gro
         "no:cacheprovider",
         "--basetemp",
         str(home / "tmp"),
-        "-k",
-        ALIKE,
         *SUITES,
     )
     for fd in procs:
