@@ -29,9 +29,23 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "api": (frozenset({"model", "errors", "policy", "control"}), frozenset({"pydantic"})),
     "cad": (frozenset({"model", "errors", "policy", "control"}), frozenset({"pydantic"})),
     "verify": (frozenset({"model", "errors", "policy", "control"}), frozenset()),
+    "bench": (frozenset({"model", "errors", "policy", "control", "runtime"}), frozenset()),
     "cli": (
         frozenset(
-            {"__init__", "model", "errors", "policy", "gate", "runtime", "egress", "control", "api", "cad", "verify"}
+            {
+                "__init__",
+                "model",
+                "errors",
+                "policy",
+                "gate",
+                "runtime",
+                "egress",
+                "control",
+                "api",
+                "cad",
+                "verify",
+                "bench",
+            }
         ),
         frozenset({"pydantic", "rich"}),
     ),

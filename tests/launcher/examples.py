@@ -15,7 +15,7 @@ MESSAGES = (
     m.Room("r1", "/srv/image", "/usr/lib/python3.11/site-packages", (m.Template("cad", "a:b"), m.Template("l", ""))),
     m.Run("x1", "r1", "cad", "a:run", JOB, WALLS, BOUNDS, True, 12345.678901234),
     m.Run("x2", "r1", "cad", "a:run", OPEN_JOB, WALLS, BOUNDS, False, 0.0),
-    m.Stock("r1", "cad", WALLS, BOUNDS, 2, 60.0),
+    m.Demand("r1", "cad", WALLS, BOUNDS),
     m.Cancel("x1"),
     m.Ready("r1", LAYERS),
     m.Started("x1"),

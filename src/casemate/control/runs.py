@@ -153,6 +153,11 @@ def run(
     )  # fmt: skip
 
 
+def demand(request: Request, ground: Standing) -> None:
+    """Have sandboxes for requests like this one built before the first comes."""
+    ground.demand(_walls(request.plan), _bounds(request.plan))
+
+
 def _execute(
     request: Request, ground: Standing, name: str, end: float, cancellation: Cancellation,
     progress: Callable[[str], None], *, inspecting: tuple[report.HandoverRecord, Mapping[str, Artifact]] | None,

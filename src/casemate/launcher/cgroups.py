@@ -234,6 +234,12 @@ class Group:
                 return int(line.split()[1]) / 1e6
         return -1.0
 
+    def memory_used(self) -> int:
+        """Bytes it is charged with now, or -1."""
+        path = self._file("memory", "memory.usage_in_bytes", "memory.current")
+        text = _read(path).strip() if path else ""
+        return int(text) if text.isdigit() else -1
+
     def memory_peak(self) -> int:
         """Bytes, or -1."""
         path = self._file("memory", "memory.max_usage_in_bytes", "memory.peak")

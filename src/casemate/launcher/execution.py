@@ -76,6 +76,21 @@ class Execution:
         return time.monotonic() - self._began
 
     @property
+    def usable(self) -> bool:
+        """True until it ends."""
+        return self.phase in (Phase.PREPARING, Phase.READY)
+
+    @property
+    def waiting(self) -> bool:
+        """True while it is ready and has no job."""
+        return self.run is None and self.phase is Phase.READY
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory that are its own while it waits; 0 before it is ready."""
+        return self._made.held
+
+    @property
     def failed(self) -> bool:
         """True if it ended by our own fault."""
         return self._reason == "fault"

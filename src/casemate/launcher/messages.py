@@ -103,16 +103,14 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
-    """Caller → keeper: keep `size` sandboxes of this kind ready, none older than `age` seconds; 0 ends the stock."""
+class Demand:
+    """Caller → keeper: jobs of this kind are about to come."""
 
-    kind = "stock"
+    kind = "demand"
     room: str
     template: str
     walls: Walls
     bounds: Bounds
-    size: int
-    age: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,14 @@ class Unlike(RuntimeError):
     """A guest is not what it should be; says in what."""
 
 
+def memory(pid: int, group: cgroups.Group | None) -> int:
+    """Bytes that its cgroup is charged with, or that a process shares with no other (proc(5), smaps_rollup)."""
+    if group is not None:
+        return max(0, group.memory_used())
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return sum(int(line.split()[1]) << 10 for line in file if line.startswith("Private_"))
+
+
 def examine(pid: int, group: cgroups.Group | None, uid: int, others: set[str]) -> tuple[spec.Layer, set[str]]:
     """The layer to report, and the guest's namespaces; `others` are those that no live sandbox may share.
 

@@ -54,6 +54,8 @@ class Preparation:
         self.workdir_fd = -1
         self.ready = self.placed = self.forked = False
         self.fault = ""
+        self.held = 0
+        """Bytes of memory of its own when it became ready."""
         self._uid, self._group = uid, group
         self._template = template
         self._loop = loop
@@ -165,6 +167,7 @@ class Preparation:
         try:
             seen, self.namespaces = outside.examine(pid, self._group, self._uid, self._loop.others())
             self.layers += (*message.layers, seen, *self._see_cgroup())
+            self.held = outside.memory(pid, self._group)
         except (OSError, outside.Unlike) as error:
             self._fail(f"the guest, seen from outside: {error}")
             return

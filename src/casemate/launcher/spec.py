@@ -25,6 +25,7 @@ from .messages import (
     GUEST_UID,
     Bounds,
     Cancel,
+    Demand,
     Ended,
     Exited,
     Fault,
@@ -41,20 +42,19 @@ from .messages import (
     Sandbox,
     Standing,
     Started,
-    Stock,
     Template,
     Walls,
     Warm,
 )
 
 __all__ = [
-    "Stock",
     "Placed",
     "Job",
     "Inputs",
     "Bounds",
     "CODE_ROOT",
     "Cancel",
+    "Demand",
     "Channel",
     "Ended",
     "Exited",
@@ -95,7 +95,7 @@ class WireError(ValueError):
 Message = (
     Room
     | Run
-    | Stock
+    | Demand
     | Cancel
     | Ready
     | Started
