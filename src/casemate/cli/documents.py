@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from casemate.bench.measure import Figure
+from casemate.bench.report import Machine
 from casemate.model import Denial, Enforcement, Notice, Outcome, Part, RunResult, Stream, Usage
 
 
@@ -115,6 +117,16 @@ class DemoDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class BenchDocument:
+    """`casemate bench`: the figures by suite; `value` over `aim` is better where `better` says higher."""
+
+    machine: Machine
+    suites: dict[str, tuple[Figure, ...]]
+    notes: tuple[str, ...]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorDocument:
     """Any command that ended with an exception: its class and its text."""
 
@@ -123,7 +135,7 @@ class ErrorDocument:
     exit_status: int
 
 
-Document = RunDocument | CheckDocument | ImageDocument | DoctorDocument | DemoDocument | ErrorDocument
+Document = RunDocument | CheckDocument | ImageDocument | DoctorDocument | DemoDocument | BenchDocument | ErrorDocument
 
 
 def schema() -> dict[str, Any]:

@@ -28,8 +28,8 @@ from casemate.runtime.doctor import examine
 from casemate.runtime.rooms import Rooms, Standing, Stock, Template
 
 TEMPLATES = {
-    "cad": Template("cad", "casemate.guest.warm:cad"),
-    "light": Template("light", "casemate.guest.light:warm"),
+    "cad": Template("cad", "casemate.guest.warm:cad", "casemate.guest.warm:rehearse"),
+    "light": Template("light", "casemate.guest.light:warm", ""),
 }
 SYSTEM_STORE = Path("/var/lib/casemate/images")
 STRONGEST = ("cad", "cad-rlimit")

@@ -18,8 +18,10 @@ from .preparation import Kind, Loop
 from .rooms import Rooms
 from .stock import Stock, Terms
 
-DESCRIPTORS, OWN_DESCRIPTORS = 24, 64
-"""Of one execution at its most (channels, pipes, memfds, pidfds, cgroup files, copies to send), and of the keeper."""
+DESCRIPTORS, OWN_DESCRIPTORS = 18, 320
+"""Of one execution at its most (channels, pipes, memfds, pidfds, copies); of the keeper, with a job's inputs."""
+ASKED = 64
+"""Sandboxes that the stock leaves room for, or half of all: for those who ask."""
 
 
 class Executions:
@@ -133,18 +135,20 @@ class Executions:
     def _ready(self, kind: Kind) -> Execution | None:
         """One of the stock that nobody has; one that is still being built counts only if there is no better."""
         free = [made for made in self._alive.values() if made.run is None and made.kind == kind and made.usable]
-        return max(free, key=lambda made: (made.phase is Phase.READY, made.age), default=None)
+        return max(free, key=lambda made: (made.phase is Phase.READY, made.rehearsed, made.age), default=None)
 
     def _restock(self) -> None:
         """End those of the stock that must go, and begin one that is missing."""
         for made in self._stock.surplus(self._alive.values()):
             made.cancel()
         kind = self._stock.missing(self._alive.values())
-        if kind is not None and 2 * len(self._alive) < self._capacity:  # the other half is for those who ask
+        if kind is not None and len(self._alive) < self._capacity - min(ASKED, self._capacity // 2):
             try:
                 self._build(kind)
             except OSError:
                 self._stock.pause()
+        if idle := self._stock.idle(self._alive.values()):
+            idle.rehearse()
 
     # --- time -----------------------------------------------------------------------------------------------------
 

@@ -56,6 +56,8 @@ class Preparation:
         self.fault = ""
         self.held = 0
         """Bytes of memory of its own when it became ready."""
+        self.rehearsing = self.rehearsed = False
+        self._pid = 0
         self._uid, self._group = uid, group
         self._template = template
         self._loop = loop
@@ -94,6 +96,12 @@ class Preparation:
         assert self._setup is not None
         self._setup.send(spec.Job(entry, job), (stdin,))
         self.close_setup()
+
+    def rehearse(self) -> None:
+        """Have the guest do something like a job, so that its own costs less; it breaks off when that comes."""
+        assert self._setup is not None
+        self.rehearsing = True
+        self._setup.send(spec.Rehearse(self.name))
 
     def _fail(self, why: str) -> None:
         self.fault = self.fault or why
@@ -141,6 +149,8 @@ class Preparation:
             self._fail(f"the template is gone: {error}")
         finally:
             theirs.close()
+            spec.close_all(self._guest_cgroups)
+            self._guest_cgroups = ()
 
     def _on_setup(self) -> None:
         setup = self._setup
@@ -157,17 +167,24 @@ class Preparation:
         if received:
             spec.close_all(received[1])
         if isinstance(message, spec.Locked) and not self.ready:
-            self._see(message, setup.sender)
+            self._pid = setup.sender
+            self._see(message.layers)
+            return
+        if isinstance(message, spec.Rehearsed) and self.rehearsing and setup.sender == self._pid:
+            self.rehearsing, self.rehearsed = False, True
+            self._see(())
             return
         self.close_setup()
         self._fail(message.message if isinstance(message, spec.Fault) else "the guest ended before it had a job")
 
-    def _see(self, message: spec.Locked, pid: int) -> None:
+    def _see(self, layers: tuple[spec.Layer, ...]) -> None:
         """Look at the guest from outside; only then is it ready for a job."""
         try:
-            seen, self.namespaces = outside.examine(pid, self._group, self._uid, self._loop.others())
-            self.layers += (*message.layers, seen, *self._see_cgroup())
-            self.held = outside.memory(pid, self._group)
+            others = self._loop.others() - self.namespaces
+            seen, self.namespaces = outside.examine(self._pid, self._group, self._uid, others)
+            told = (*layers, seen, *self._see_cgroup())
+            self.layers = (*(layer for layer in self.layers if layer.name not in {new.name for new in told}), *told)
+            self.held = outside.memory(self._pid, self._group)
         except (OSError, outside.Unlike) as error:
             self._fail(f"the guest, seen from outside: {error}")
             return

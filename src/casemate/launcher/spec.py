@@ -37,6 +37,8 @@ from .messages import (
     Locked,
     Placed,
     Ready,
+    Rehearse,
+    Rehearsed,
     Room,
     Run,
     Sandbox,
@@ -68,6 +70,8 @@ __all__ = [
     "MAX_MESSAGE",
     "Message",
     "Ready",
+    "Rehearse",
+    "Rehearsed",
     "Room",
     "Run",
     "Sandbox",
@@ -96,6 +100,8 @@ Message = (
     Room
     | Run
     | Demand
+    | Rehearse
+    | Rehearsed
     | Cancel
     | Ready
     | Started
