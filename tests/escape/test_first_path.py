@@ -30,8 +30,9 @@ def test_example_becomes_a_measured_step(host: Host, profile: str) -> None:
     assert data.rstrip().endswith(b"END-ISO-10303-21;")
 
 
-def test_infinite_loop_ends_at_the_wall_clock(tmp_path: Path) -> None:
-    seen = two_jobs("while True:\n    pass\n", tmp_path, seconds=3)
+@pytest.mark.parametrize("ahead", [True, False], ids=["made ahead", "on demand"])
+def test_infinite_loop_ends_at_the_wall_clock(ahead: bool, tmp_path: Path) -> None:
+    seen = two_jobs("while True:\n    pass\n", tmp_path, seconds=3, ahead=ahead)
     assert (seen["reason"], seen["limit"], seen["stage"]) == (Reason.LIMIT, Limit.WALL_TIME, Stage.SCRIPT)
     assert seen["took"] < 4.0  # the deadline and one second
     assert seen["next"] == Verdict.PART
