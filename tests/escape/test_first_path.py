@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from harness import confined, two_jobs, until_script_runs, wait_until
+from stocked import waiting
 
 from casemate import Host, Limit, Reason, Stage, Verdict
 
@@ -59,7 +60,8 @@ def _groups(directories: tuple[str, ...]) -> list[Path]:
 
 def test_kill_of_the_caller_leaves_nothing() -> None:
     with confined("hang") as attack:
-        until_script_runs(attack)
+        keeper = until_script_runs(attack)
+        assert wait_until(lambda: waiting(keeper), 10)  # in stock
         made = _groups(attack.group.directories())
         assert made
         assert len(attack.group.members()) > 6  # caller, keeper, monitor, zygote, template, init, exec, guest
@@ -71,6 +73,7 @@ def test_kill_of_the_caller_leaves_nothing() -> None:
 def test_kill_of_the_keeper_leaves_nothing_after_the_next_start() -> None:
     with confined("hang") as attack:
         keeper = until_script_runs(attack)
+        assert wait_until(lambda: waiting(keeper), 10)  # in stock
         made = _groups(attack.group.directories())
         assert made
         os.kill(keeper, signal.SIGKILL)
