@@ -55,17 +55,17 @@ class Executions:
     def cancel(self, run: str) -> None:
         """The caller does not want it any more."""
         if made := self._runs.get(run):
-            made.cancel()
+            made.guarded(made.cancel)()
 
     def exited(self, message: spec.Exited) -> None:
         """A template reaped a guest."""
         if made := self._alive.get(message.id):
-            made.on_exited(message)
+            made.guarded(lambda: made.on_exited(message))()
 
     def refused(self, message: spec.Fault) -> bool:
         """A template could not fork a guest; False if it was none of ours."""
         if made := self._alive.get(message.id):
-            made.on_refused(message.message)
+            made.guarded(lambda: made.on_refused(message.message))()
         return made is not None
 
     def lost(self, room: str) -> None:
