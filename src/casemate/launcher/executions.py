@@ -46,7 +46,8 @@ class Executions:
             made = self._ready(kind) or self._build(kind)
         except OSError as error:
             spec.close_all(descriptors)
-            self._loop.tell(spec.Fault(message.id, str(error), busy=error.errno == errno.EUSERS), ())
+            busy = error.errno == errno.EUSERS
+            self._loop.tell(spec.Fault(message.id, error.strerror if busy else str(error), busy=busy), ())
             return
         self._stock.want(kind)
         self._runs[message.id] = made
