@@ -47,7 +47,7 @@ class Executions:
         except OSError as error:
             spec.close_all(descriptors)
             busy = error.errno == errno.EUSERS
-            self._loop.tell(spec.Fault(message.id, error.strerror if busy else str(error), busy=busy), ())
+            self._loop.tell(spec.Fault(message.id, (busy and error.strerror) or str(error), busy=busy), ())
             return
         self._stock.want(kind)
         self._runs[message.id] = made
