@@ -86,6 +86,10 @@ class Execution:
         """True while it is ready and has no job."""
         return self.run is None and self.phase is Phase.READY
 
+    def sound(self) -> bool:
+        """False if a process that it needs is gone, whether or not that has been told yet."""
+        return self._made.sound()
+
     @property
     def held(self) -> int:
         """Bytes of memory that are its own while it waits; 0 before it is ready."""

@@ -31,7 +31,7 @@ class Executions:
         self, rooms: Rooms, uids: tuple[int, int] | None, group: cgroups.Group | None, loop: Loop, terms: Terms
     ) -> None:
         self._rooms, self._uids, self._group, self._loop = rooms, uids, group, loop
-        self._capacity = capacity()
+        self._capacity = capacity() if uids is None else min(capacity(), slots(uids))
         self._alive: dict[str, Execution] = {}
         self._runs: dict[str, Execution] = {}
         self._slots: dict[str, int] = {}
@@ -48,7 +48,8 @@ class Executions:
             made = self._ready(kind) or self._build(kind)
         except OSError as error:
             spec.close_all(descriptors)
-            self._loop.tell(spec.Fault(message.id, str(error), busy=error.errno == errno.EUSERS), ())
+            busy = error.errno == errno.EUSERS
+            self._loop.tell(spec.Fault(message.id, (busy and error.strerror) or str(error), busy=busy), ())
             return
         self._stock.want(kind)
         self._runs[message.id] = made
@@ -57,17 +58,17 @@ class Executions:
     def cancel(self, run: str) -> None:
         """The caller does not want it any more."""
         if made := self._runs.get(run):
-            made.cancel()
+            made.guarded(made.cancel)()
 
     def exited(self, message: spec.Exited) -> None:
         """A template reaped a guest."""
         if made := self._alive.get(message.id):
-            made.on_exited(message)
+            made.guarded(lambda: made.on_exited(message))()
 
     def refused(self, message: spec.Fault) -> bool:
         """A template could not fork a guest; False if it was none of ours."""
         if made := self._alive.get(message.id):
-            made.on_refused(message.message)
+            made.guarded(lambda: made.on_refused(message.message))()
         return made is not None
 
     def lost(self, room: str) -> None:
@@ -78,14 +79,14 @@ class Executions:
                 made.on_template_gone()
 
     def namespaces(self) -> set[str]:
-        """Of every live execution that has been looked at."""
-        return {name for made in self._alive.values() for name in made.namespaces}
+        """Of every room, and of every live execution that has been looked at."""
+        return self._rooms.namespaces().union(*(made.namespaces for made in self._alive.values()))
 
     # --- building -------------------------------------------------------------------------------------------------
 
     def _build(self, kind: Kind) -> Execution:
         if len(self._alive) >= self._capacity:
-            raise OSError(errno.EUSERS, f"{self._capacity} sandboxes are alive, as many as the descriptors allow")
+            raise OSError(errno.EUSERS, f"{self._capacity} sandboxes are alive, as many as descriptors and uids allow")
         template = self._rooms.template(kind.room, kind.template)
         if kind.bounds.cgroup and self._group is None:
             raise OSError("this host gives us no memory, pids and cpu controllers")
@@ -121,7 +122,7 @@ class Executions:
         if self._uids is None:
             return -1
         used = set(self._slots.values())
-        for slot in range((self._uids[1] - 1) // 2):
+        for slot in range(slots(self._uids)):
             if slot not in used:
                 return slot
         raise OSError(errno.EUSERS, "every uid of the range is in use")
@@ -133,8 +134,12 @@ class Executions:
         self._stock.want(Kind(message.room, message.template, message.walls, message.bounds))
 
     def _ready(self, kind: Kind) -> Execution | None:
-        """One of the stock that nobody has; one that is still being built counts only if there is no better."""
+        """One of the stock that nobody has; one that is still being built counts only if there is no better.
+
+        What became too old, or died, while this process slept is not handed out.
+        """
         free = [made for made in self._alive.values() if made.run is None and made.kind == kind and made.usable]
+        free = [made for made in free if made.sound() and not self._stock.expired(made)]
         return max(free, key=lambda made: (made.phase is Phase.READY, made.rehearsed, made.age), default=None)
 
     def _restock(self) -> None:
@@ -154,7 +159,8 @@ class Executions:
 
     def next_time(self, now: float) -> float:
         """Monotonic time of the next thing to look at."""
-        return min((made.next_time(now) for made in self._alive.values()), default=now + 5.0)
+        times = [made.next_time(now) for made in self._alive.values()]
+        return min([*times, self._stock.next_time(self._alive.values(), now), now + 5.0])
 
     def on_time(self, now: float) -> None:
         """Look at the clocks, let go of what is empty, renew the stock."""
@@ -175,6 +181,11 @@ class Executions:
         self._stock.clear()
         for made in list(self._alive.values()):
             made.cancel()
+
+
+def slots(uids: tuple[int, int]) -> int:
+    """How many executions a range of uids has room for: the first is the rooms', each execution has two."""
+    return (uids[1] - 1) // 2
 
 
 def capacity() -> int:

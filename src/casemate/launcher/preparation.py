@@ -9,6 +9,7 @@ program's doing: there is none yet.
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -90,6 +91,15 @@ class Preparation:
             self._fail(f"init is gone: {error}")
         finally:
             spec.close_all(inputs)
+
+    def sound(self) -> bool:
+        """False if init, the execution's first process, the template or the guest has ended."""
+        poll = select.poll()
+        for channel in (self._init, self._template, *((self._setup,) if self._setup else ())):
+            poll.register(channel, 0)  # the end of the other side is always told (poll(2))
+        for fd in self.pidfds:
+            poll.register(fd, select.POLLIN)
+        return not poll.poll(0)
 
     def hand_over(self, entry: str, job: spec.GuestJob, stdin: int) -> None:
         """Give the guest its job and close the channel to it; raises OSError if it is gone."""

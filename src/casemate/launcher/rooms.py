@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import cgroups, room, spec
+from . import cgroups, outside, room, spec
 
 
 @dataclass
@@ -19,6 +19,7 @@ class Place:
     channel: spec.Channel
     templates: dict[str, spec.Channel]
     warm: set[str] = field(default_factory=set)
+    namespaces: set[str] = field(default_factory=set)
     layers: tuple[spec.Layer, ...] = ()
 
 
@@ -60,6 +61,10 @@ class Rooms:
             raise OSError(f"no room {room_id}")
         return place.channel
 
+    def namespaces(self) -> set[str]:
+        """Of every room with a warm template."""
+        return {name for place in self._places.values() for name in place.namespaces}
+
     def make(self, message: spec.Room) -> None:
         """Start a room; that it stands, or why not, is told later."""
         procs: tuple[int, ...] = ()
@@ -85,6 +90,7 @@ class Rooms:
         watch(channel.fileno(), lambda: self._lose(place, "its first process ended"))
         for template in templates.values():
             template.sock.setblocking(False)
+            template.ask_sender()
             watch(template.fileno(), lambda template=template: self._on_template(place, template))  # type: ignore[misc]
 
     def _on_template(self, place: Place, channel: spec.Channel) -> None:
@@ -101,6 +107,11 @@ class Rooms:
         message, descriptors = received
         spec.close_all(descriptors)
         if isinstance(message, spec.Warm) and message.name in place.templates:
+            try:
+                place.namespaces |= outside.namespaces(channel.sender)
+            except OSError as error:
+                self._lose(place, f"template: {error}")
+                return
             place.warm.add(message.name)
             place.layers += message.layers
             if place.warm == set(place.templates):

@@ -6,6 +6,7 @@ while a core is idle, or while no other is being built: most of building is wait
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -64,13 +65,22 @@ class Stock:
         """Building ahead of demand failed: not again at once."""
         self._resume = time.monotonic() + PAUSE
 
+    def next_time(self, alive: Iterable[Execution], now: float) -> float:
+        """Monotonic time at which there is something to build or to end again, if nothing happens before."""
+        times = [now + max(0.0, self._terms.age - made.age) for made in alive if made.waiting]
+        return min([*times, self._resume if self._resume > now else math.inf])
+
+    def expired(self, made: Execution) -> bool:
+        """True if it is too old to be given a job."""
+        return made.age > self._terms.age
+
     def surplus(self, alive: Iterable[Execution]) -> list[Execution]:
         """Those that wait and are too old, no longer wanted, or more than the memory allows."""
         found, together = [], 0
         for made in sorted((made for made in alive if made.waiting), key=lambda made: made.age):
             if made.kind in self._kinds:
                 self._kinds[made.kind] = made.held
-            if made.kind not in self._kinds or made.age > self._terms.age or together + made.held > self._terms.memory:
+            if made.kind not in self._kinds or self.expired(made) or together + made.held > self._terms.memory:
                 found.append(made)
             else:
                 together += made.held
