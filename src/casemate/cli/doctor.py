@@ -6,7 +6,7 @@ import argparse
 
 from casemate.cli import documents, terminal
 from casemate.cli.status import FAILED, WELL
-from casemate.control.host import default_stores
+from casemate.control.places import default_stores
 from casemate.control.profiles import CEILING, admit, load_profile, profile_names
 from casemate.errors import CasemateError, Denied
 from casemate.policy import HostFacts, decide

@@ -13,11 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import platformdirs
-
 from casemate.control import mapping, outcomes, runs
 from casemate.control.deadline import Deadline
 from casemate.control.leases import LOCAL, Leases
+from casemate.control.places import default_state, default_stores
 from casemate.control.profiles import CEILING, admit
 from casemate.errors import Busy, Denied, PolicyError, SandboxFault
 from casemate.model import RunResult
@@ -31,27 +30,8 @@ TEMPLATES = {
     "cad": Template("cad", "casemate.guest.warm:cad"),
     "light": Template("light", "casemate.guest.light:warm"),
 }
-SYSTEM_STORE = Path("/var/lib/casemate/images")
 STRONGEST = ("cad", "cad-rlimit")
 """CAD profiles, strongest first."""
-
-
-def default_store() -> Path:
-    """Where this user's images are built: /var/lib/casemate/images for root, else below the XDG data directory."""
-    return SYSTEM_STORE if os.geteuid() == 0 else Path(platformdirs.user_data_path("casemate")) / "images"
-
-
-def default_stores() -> tuple[Path, ...]:
-    """Where images are looked for: the user's own store, then the system's."""
-    return tuple(dict.fromkeys((default_store(), SYSTEM_STORE)))
-
-
-def default_state() -> Path:
-    """Where keepers hold their claims: one directory for the host as root, else one for the user."""
-    if os.geteuid() == 0:
-        return Path("/run/casemate")
-    runtime = Path(f"/run/user/{os.geteuid()}")
-    return (runtime if runtime.is_dir() else Path("/tmp")) / f"casemate-{os.geteuid()}"
 
 
 class Host:
