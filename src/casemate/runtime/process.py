@@ -93,6 +93,28 @@ def start_keeper(package: Path, descriptors: tuple[int, int], arguments: Sequenc
         raise SandboxFault(f"the keeper cannot be started: {error}") from error
 
 
+def start_tracer(pids: Sequence[int], output: Path) -> subprocess.Popen[str]:
+    """Attach strace(1) to processes and all that they will fork; one line of numbers for each call goes to `output`.
+
+    It says on its standard error, line by line, which process it has attached to.
+    """
+    attach = [word for pid in pids for word in ("-p", str(pid))]
+    try:
+        return subprocess.Popen(
+            ["strace", "-f", "--pidns-translation", "-X", "raw", "-e", "raw=!clone,clone3,fork,vfork",
+             "-e", "signal=none", "-o", str(output), *attach],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
+            text=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise SandboxFault(
+            f"strace cannot be started ({error.strerror}); Debian has it in the package strace"
+        ) from error
+
+
 def wait(started: subprocess.Popen[bytes], timeout: float) -> bool:
     """Wait for a started process; False if it is still there after `timeout` seconds."""
     try:
