@@ -37,7 +37,7 @@ class Trace:
     """Call with a rule → the words seen, in the order of `positions`."""
 
     def lacking(self, wanted: seccomp.CallSet, *, unix: bool, inet: bool) -> list[str]:
-        """Calls that the set has not, and argument words that it would refuse."""
+        """Calls that the set has not, and argument words that it would refuse, but for what it names as refused."""
         missing = [call for call in self.calls if call not in wanted.calls and call not in (*ANSWERS, "socket")]
         for call, seen in self.words.items():
             rule = wanted.rule(call, unix=unix, inet=inet)
@@ -47,7 +47,8 @@ class Trace:
                 arguments = dict(zip(positions(call), values, strict=True))
                 if not permits(rule, [arguments.get(index, 0) for index in range(6)]):
                     missing.append(f"{call}({', '.join(f'{i}: {v:#x}' for i, v in arguments.items())})")
-        return missing
+        refused = {call for group in wanted.refused for call in group.calls}
+        return [call for call in missing if call not in refused]
 
     def unneeded(self, wanted: seccomp.CallSet) -> list[str]:
         """Calls that the set has, that no job made, and that it does not keep for a reason of their own."""

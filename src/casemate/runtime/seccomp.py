@@ -1,8 +1,9 @@
 """Compiles a named system call set to BPF with libseccomp, once for each process; the launcher loads the bytes.
 
-A set is commented data (`profiles/syscalls/NAME.toml`): `[groups.*]` are calls that a trace of real jobs has seen,
-`[kept.*]` calls that none has and that stay for the reason given; `[arguments.*]` names a rule that a call has in this
-set in place of the usual one. Those, and what is the same for every set, stand in `syscall_rules`.
+A set is commented data (`profiles/syscalls/NAME.toml`). `[groups.*]`: calls that a trace of real jobs has seen.
+`[kept.*]`: calls that none has, and that stay for the reason given. `[refused.*]`: what one has, in the words of
+`casemate syscalls trace`, and what is refused all the same. `[arguments.*]`: a rule that a call has in this set in
+place of the usual one. The rules, and what is the same for every set, stand in `syscall_rules`.
 
 A call or an argument that is not in the set is EPERM, or an errno that callers take better (`syscall_rules.ANSWERS`).
 A call of another architecture, or of x32, ends the process. Sources: seccomp(2), seccomp_rule_add(3).
@@ -42,6 +43,7 @@ class CallSet:
 
     name: str
     groups: tuple[Group, ...]
+    refused: tuple[Group, ...]
     variants: Mapping[str, str]
 
     @property
@@ -72,23 +74,35 @@ def load(name: str) -> CallSet:
     try:
         rows: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
         groups = (*_groups(rows["groups"], kept=False), *_groups(rows.get("kept", {}), kept=True))
-        found = CallSet(
-            name, groups, {str(call): str(rule["rule"]) for call, rule in rows.get("arguments", {}).items()}
-        )
-        reasons = [group.why for group in groups] + [rule["why"] for rule in rows.get("arguments", {}).values()]
-        whole = all(reason.strip() for reason in reasons) and all(group.calls for group in groups)
+        refused = _groups(rows.get("refused", {}), kept=False)
+        variants = rows.get("arguments", {})
+        found = CallSet(name, groups, refused, {call: row["rule"] for call, row in variants.items()})
+        reasons = [group.why for group in (*groups, *refused)] + [row["why"] for row in variants.values()]
+        faults = [] if all(reason.strip() for reason in reasons) else ["a group without a reason"]
+        faults += _faults(found) + [f"{table}: no such table" for table in sorted(set(rows) - _TABLES)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise PolicyError(f"system call set {name!r}: {error!r}") from None
-    if unknown := set(rows) - {"groups", "kept", "arguments"}:
-        raise PolicyError(f"system call set {name!r}: {', '.join(sorted(unknown))}: no such table")
-    if not whole or not groups or len(found.calls) != len(set(found.calls)):
-        raise PolicyError(f"system call set {name!r}: a call twice, or a group without calls or reason")
-    if answered := set(ANSWERS) & set(found.calls):
-        raise PolicyError(f"system call set {name!r}: no set may have {', '.join(sorted(answered))}")
-    for call, rule in found.variants.items():
-        if call not in found.calls or (call, rule) not in VARIANTS:
-            raise PolicyError(f"system call set {name!r}: no rule {rule!r} for {call}")
+    if faults:
+        raise PolicyError(f"system call set {name!r}: {'; '.join(faults)}")
     return found
+
+
+_TABLES = {"groups", "kept", "refused", "arguments"}
+
+
+def _faults(found: CallSet) -> list[str]:
+    calls = found.calls
+    refused = [call for group in found.refused for call in group.calls]
+    faults = [f"{call}: more than once" for call in sorted({call for call in calls if calls.count(call) > 1})]
+    faults += [f"{call}: in it and refused" for call in refused if call in calls]
+    faults += [f"{call}: no set may have it" for call in calls if call in ANSWERS]
+    faults += [f"{group.name}: no calls" for group in (*found.groups, *found.refused) if not group.calls]
+    faults += [
+        f"{call}: no rule {rule!r}, or the call is not in the set"
+        for call, rule in found.variants.items()
+        if call not in calls or (call, rule) not in VARIANTS
+    ]
+    return faults if found.groups else ["no group"]
 
 
 def _groups(rows: Mapping[str, Any], *, kept: bool) -> tuple[Group, ...]:
