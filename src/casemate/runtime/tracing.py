@@ -8,21 +8,20 @@ so a traced process's memory is not read, and the argument words are the ones th
 from __future__ import annotations
 
 import re
-import signal
-import subprocess
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from casemate.errors import SandboxFault
 from casemate.runtime import process
 
 _CALL = re.compile(r"(\w+)\(([^)]*?)(?:\)|<unfinished)")
 _FLAGS = re.compile(r"flags=([0-9a-fx|]+)")
 _RESULT = re.compile(r"(?:(\w+)\(|<\.\.\. (\w+) resumed>).*= (-?\w+)(?: .*?/\* (\d+) in strace's PID NS \*/)?")
 _FORKS = frozenset({"clone", "clone3", "fork", "vfork"})
+
+ATTACH_TIMEOUT = 20.0
 
 Call = tuple[str, tuple[int, ...]]
 """Name and argument words."""
@@ -103,31 +102,12 @@ def recorded(pids: Iterable[int]) -> Iterator[Recorder]:
     with tempfile.TemporaryDirectory(prefix="casemate-trace-") as directory:
         output = Path(directory) / "calls"
         output.touch()
-        tracer = process.start_tracer(sorted(wanted), output)
-        try:
-            _wait(tracer, wanted)
+        with process.traced(sorted(wanted), output, ATTACH_TIMEOUT):
             recorder = Recorder(output, wanted)
             try:
                 yield recorder
             finally:
                 recorder.close()
-        finally:
-            tracer.send_signal(signal.SIGINT)  # it detaches; what it traced goes on
-            assert tracer.stderr is not None
-            tracer.stderr.close()
-            tracer.wait(20)
-
-
-def _wait(tracer: subprocess.Popen[str], wanted: set[int]) -> None:
-    assert tracer.stderr is not None
-    missing, said = set(wanted), ""
-    for line in tracer.stderr:
-        said += line
-        if (found := re.search(r"Process (\d+) attached", line)) is not None:
-            missing.discard(int(found[1]))
-        if not missing:
-            return
-    raise SandboxFault(f"strace could not attach: {said[-300:].strip()}")
 
 
 def below(pid: int) -> set[int]:
