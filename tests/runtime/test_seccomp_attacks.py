@@ -9,9 +9,13 @@ import os
 import platform
 import signal
 import socket
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from harness import DATA, PROGRAMS
 from runtime.filters import SETS, filtered
 from runtime.test_seccomp import NEVER, NOT_IN_CAD, NOT_IN_STRICT, numbers
 
@@ -234,3 +238,25 @@ def test_no_file_in_memory_which_could_be_executed() -> None:
 def test_what_an_interpreter_needs_works() -> None:
     for name in ("cad", "python"):
         assert filtered(("file",), ("threads",), ("getpid",), ("umask", 0o77), name=name) == [0] * 4
+
+
+JOBS = sorted((DATA / "syscalls" / "python").glob("*.py"))
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.stem)
+def test_python_and_shell_programs_run_behind_their_set(job: Path, tmp_path: Path) -> None:
+    # Each asserts what it does. In a sandbox they ran when they were traced.
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "behind.py"), "python", str(job)],
+        capture_output=True, text=True, timeout=100, stdin=subprocess.DEVNULL, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_twin_behind_a_smaller_set_they_do_not(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(PROGRAMS / "behind.py"), "cad", str(DATA / "syscalls" / "python" / "sockets.py")],
+        capture_output=True, text=True, timeout=100, stdin=subprocess.DEVNULL, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "PermissionError" in done.stderr or "Address family" in done.stderr
