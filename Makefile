@@ -1,11 +1,11 @@
-# make demo | test | check | syscalls | clean: each sets up what it needs first, and only once.
+# make demo | test | check | bench | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup demo test check syscalls clean lock
+.PHONY: setup demo test check bench syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -22,6 +22,10 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+bench: setup
+	@scripts/install-peers
+	$(BIN)/casemate bench --out bench/RESULTS.md
 
 # What the jobs of the tests ask of the kernel; needs strace. For `python` a profile that may execute programs must exist.
 syscalls: setup

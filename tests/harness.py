@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import wait_until
 
 import casemate
 from casemate.launcher import cgroups
@@ -30,7 +31,8 @@ TASKS = 512
 CPUS = 1.5
 DATA = Path(__file__).parent / "data"
 PACKAGE = Path(casemate.__file__).parent
-PROGRAMS = Path(__file__).parent / "programs"
+TESTS = Path(__file__).parent
+PROGRAMS = TESTS / "programs"
 
 _ENTER = """
 import os, sys
@@ -72,6 +74,7 @@ def confined(program: str, *arguments: str) -> Iterator[Confined]:
         stderr=subprocess.PIPE,
         text=True,
         pass_fds=procs,
+        env={**os.environ, "PYTHONPATH": f"{TESTS}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")},
     )
     for fd in procs:
         os.close(fd)
@@ -92,26 +95,36 @@ def confined(program: str, *arguments: str) -> Iterator[Confined]:
 
 
 def two_jobs(
-    source: str, directory: Path, *, seconds: float = 0, gate: bool = True, timeout: float = 100
+    source: str, directory: Path, *, seconds: float = 0, gate: bool = True, timeout: float = 100, ahead: bool = True
 ) -> dict[str, Any]:
-    """A hostile job and an honest one after it, in the harness; what `programs/two_jobs.py` prints."""
+    """A hostile job and an honest one after it, in the harness; what `programs/two_jobs.py` prints.
+
+    Both sandboxes were made before the first job began; with `ahead` False each is built for its job.
+    """
     path = directory / "source.py"
     path.write_text(source, "utf-8")
-    with confined("two_jobs", str(path), str(seconds), "gate" if gate else "open") as attack:
-        return attack.finish(timeout)
+    with confined("two_jobs", str(path), str(seconds), "gate" if gate else "open", str(2 * ahead)) as attack:
+        seen = attack.finish(timeout)
+    assert seen["ahead"] == [ahead, ahead]
+    return seen
 
 
 def attack(
     source: str, directory: Path, *, template: str = "light", profile: str = "strongest", seconds: float = 20,
-    without: Sequence[tuple[str, str, str]] = (), timeout: float = 100,
+    without: Sequence[tuple[str, str, str]] = (), timeout: float = 100, ahead: bool = True,
 ) -> dict[str, Any]:  # fmt: skip
-    """A hostile source with the gate off, in the harness; `without` are guards taken out, as edits (file, old, new)."""
+    """A hostile source with the gate off, in the harness; `without` are guards taken out, as edits (file, old, new).
+
+    It is given to a sandbox that was made ahead and waited for it, or with `ahead` False to one that is built for it.
+    """
     path = directory / "source.py"
     path.write_text(source, "utf-8")
     # The keeper looks at every guest from outside as well, and would not give a weakened one a job.
     package = str(weakened(directory, (*without, BLIND))) if without else "-"
-    with confined("attack", str(path), template, profile, str(seconds), package) as running:
-        return running.finish(timeout)
+    with confined("attack", str(path), template, profile, str(seconds), package, str(int(ahead))) as running:
+        seen = running.finish(timeout)
+    assert seen["ahead"] is ahead
+    return seen
 
 
 BLIND = (
@@ -142,13 +155,3 @@ def until_script_runs(attack: Confined) -> int:
         if step == "script":
             return int(keeper)
     raise AssertionError("the job never started")
-
-
-def wait_until(condition: Any, timeout: float) -> bool:
-    """Poll until `condition()` holds; False if it does not within `timeout` seconds."""
-    end = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() >= end:
-            return False
-        time.sleep(0.005)
-    return True

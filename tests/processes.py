@@ -1,8 +1,10 @@
-"""Looks at the processes that others started, through /proc."""
+"""Looks at the processes that others started, through /proc, and waits for what is to come of them."""
 
 from __future__ import annotations
 
 import contextlib
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -38,3 +40,13 @@ def guests(pid: int) -> set[int]:
         and found.get("Seccomp_filters") != own
         and len(found.get("NSpid", "").split()) > 3  # host, room, sandbox, execution
     }
+
+
+def wait_until(condition: Callable[[], object], timeout: float) -> bool:
+    """Poll until `condition()` holds; False if it does not within `timeout` seconds."""
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() >= end:
+            return False
+        time.sleep(0.005)
+    return True

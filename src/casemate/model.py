@@ -182,6 +182,8 @@ class Usage:
     cpu: float | None
     memory_peak: int | None
     processes_peak: int | None
+    teardown: float | None = None
+    """Seconds from the verdict until nothing of it lived: the longest of its sandboxes."""
     stages: tuple[tuple[str, float], ...] = ()
     """Seconds by stage; those of `script` and `handover` are the script process's own claim."""
     refused: tuple[str, ...] = ()

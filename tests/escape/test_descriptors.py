@@ -7,9 +7,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from stocked import prepared, run
 
-from casemate import Host
-from casemate.control import runs
+from casemate import Host, RunResult, Stock
 from casemate.control.host import strongest
 
 # Both jobs live at once: each stays for a while after it has looked.
@@ -34,28 +34,27 @@ def inheritable() -> Iterator[list[int]]:
         os.close(fd)
 
 
-def test_two_jobs_at_once_hold_exactly_their_own_four(inheritable: list[int]) -> None:
+@pytest.mark.parametrize("ahead", [2, 0], ids=["made ahead", "on demand"])
+def test_two_jobs_at_once_hold_exactly_their_own_four(ahead: int, inheritable: list[int]) -> None:
     assert len(inheritable) == 64
-    with Host() as host:
+    with Host(stock=Stock(size=ahead)) as host:
         profile = strongest(host)
         assert host.run("x = 1", profile).outcome.exit_code == 0
+        request = host.request(LIST, profile, None, None, "local", "local", gate=False)
         later = [os.dup(inheritable[0]) for _ in range(64)]
         for fd in later:
             os.set_inheritable(fd, True)
-        outputs: list[str] = []
-
-        def job() -> None:
-            request = host.request(LIST, profile, None, None, "local", "local", gate=False)
-            outputs.append(host.execute(request, runs.Cancellation(), lambda _: None).stdout.text)
-
-        threads = [threading.Thread(target=job) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
+        results: list[RunResult] = []
+        with prepared(host, request, ahead) as ready:
+            threads = [threading.Thread(target=lambda: results.append(run(host, request))) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(60)
+            assert [ready.served(result) for result in results] == [ahead > 0] * 2
         for fd in later:
             os.close(fd)
-    assert len(outputs) == 2
+    outputs = [result.stdout.text for result in results]
     pipes = []
     for output in outputs:
         numbers, targets = output.splitlines()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from harness import confined, two_jobs, until_script_runs, wait_until
+from stocked import waiting
 
 from casemate import Host, Limit, Reason, Stage, Verdict
 
@@ -30,8 +31,9 @@ def test_example_becomes_a_measured_step(host: Host, profile: str) -> None:
     assert data.rstrip().endswith(b"END-ISO-10303-21;")
 
 
-def test_infinite_loop_ends_at_the_wall_clock(tmp_path: Path) -> None:
-    seen = two_jobs("while True:\n    pass\n", tmp_path, seconds=3)
+@pytest.mark.parametrize("ahead", [True, False], ids=["made ahead", "on demand"])
+def test_infinite_loop_ends_at_the_wall_clock(ahead: bool, tmp_path: Path) -> None:
+    seen = two_jobs("while True:\n    pass\n", tmp_path, seconds=3, ahead=ahead)
     assert (seen["reason"], seen["limit"], seen["stage"]) == (Reason.LIMIT, Limit.WALL_TIME, Stage.SCRIPT)
     assert seen["took"] < 4.0  # the deadline and one second
     assert seen["next"] == Verdict.PART
@@ -58,7 +60,8 @@ def _groups(directories: tuple[str, ...]) -> list[Path]:
 
 def test_kill_of_the_caller_leaves_nothing() -> None:
     with confined("hang") as attack:
-        until_script_runs(attack)
+        keeper = until_script_runs(attack)
+        assert wait_until(lambda: waiting(keeper), 10)  # in stock
         made = _groups(attack.group.directories())
         assert made
         assert len(attack.group.members()) > 6  # caller, keeper, monitor, zygote, template, init, exec, guest
@@ -70,6 +73,7 @@ def test_kill_of_the_caller_leaves_nothing() -> None:
 def test_kill_of_the_keeper_leaves_nothing_after_the_next_start() -> None:
     with confined("hang") as attack:
         keeper = until_script_runs(attack)
+        assert wait_until(lambda: waiting(keeper), 10)  # in stock
         made = _groups(attack.group.directories())
         assert made
         os.kill(keeper, signal.SIGKILL)

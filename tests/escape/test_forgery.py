@@ -8,9 +8,11 @@ from harness import DATA, confined
 FORGED = ("forged_records", "patched_checks", "patched_properties", "patched_shape", "patched_writer")
 
 
-def test_patched_libraries_change_neither_file_nor_facts() -> None:
-    with confined("sweep", "30", str(DATA / "forged")) as running:
+@pytest.mark.parametrize("ahead", [2, 0], ids=["made ahead", "on demand"])
+def test_patched_libraries_change_neither_file_nor_facts(ahead: int) -> None:
+    with confined("sweep", "30", str(ahead), str(DATA / "forged")) as running:
         seen = running.finish(300)["seen"]
+    assert {result["ahead"] for result in seen.values()} == {ahead > 0}
     plain = seen["forged/plain.py"]
     assert plain["verdict"] == "part"
     assert plain["volumes"] == [pytest.approx(1000)]
@@ -23,7 +25,7 @@ def test_patched_libraries_change_neither_file_nor_facts() -> None:
 
 def test_twin_facts_of_the_scripts_own_process_are_what_it_likes() -> None:
     # The same patch, asked in the script's process: 42 for a cube of 1000.
-    with confined("sweep", "30", str(DATA / "attacks" / "own" / "asks_itself.py")) as running:
+    with confined("sweep", "30", "1", str(DATA / "attacks" / "own" / "asks_itself.py")) as running:
         result = running.finish(300)["seen"]["own/asks_itself.py"]
     assert "42.0 True" in result["output"]
     assert result["volumes"] == [pytest.approx(1000)]

@@ -12,14 +12,19 @@ OPEN_JOB = m.GuestJob("j2", "inspect", None, "/tmp/job-j2", (), 0, 0, 0, ())
 WALLS = m.Walls(1 << 28, 4096, 256, 1 << 27, 1 << 32, 1 << 32, 32, 90, "BgAAAAAA/38=", True)
 BOUNDS = m.Bounds(60.0, 2.0, 90.0, 1 << 31, 32, 1.5, 1 << 20, 1 << 20, 4 << 20, False, True)
 MESSAGES = (
-    m.Room("r1", "/srv/image", "/usr/lib/python3.11/site-packages", (m.Template("cad", "a:b"), m.Template("l", ""))),
+    m.Room(
+        "r1",
+        "/srv/image",
+        "/usr/lib/python3.11/site-packages",
+        (m.Template("cad", "a:b", "a:c"), m.Template("l", "", "")),
+    ),
     m.Run("x1", "r1", "cad", "a:run", JOB, WALLS, BOUNDS, True, 12345.678901234),
     m.Run("x2", "r1", "cad", "a:run", OPEN_JOB, WALLS, BOUNDS, False, 0.0),
-    m.Stock("r1", "cad", WALLS, BOUNDS, 2, 60.0),
+    m.Demand("r1", "cad", WALLS, BOUNDS),
     m.Cancel("x1"),
     m.Ready("r1", LAYERS),
     m.Started("x1"),
-    m.Ended("x1", "limit", "wall_time", -1, 9, 60.0, -1.0, -1, 3, ("processes",), 1 << 40, 0, 7, LAYERS),
+    m.Ended("x1", "limit", "wall_time", -1, 9, 60.0, 0.01, -1.0, -1, 3, ("processes",), 1 << 40, 0, 7, LAYERS),
     m.Fault("x1", 'say "no"\n\x1b[31m\ud800'),
     m.Sandbox("x1", -1, "/tmp/job-x1", WALLS),
     m.Inputs(("a.dxf", "b.txt")),
@@ -28,6 +33,8 @@ MESSAGES = (
     m.Guest("x1", True, "/tmp/job-x1", WALLS),
     m.Job("a:run", JOB),
     m.Locked("x1", LAYERS),
+    m.Rehearse("x1"),
+    m.Rehearsed("x1"),
     m.Exited("x1", 3, 0, 0.25),
     m.Warm("cad", LAYERS),
 )

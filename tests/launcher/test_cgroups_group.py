@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import uuid
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from harness import wait_until
@@ -116,6 +119,77 @@ def test_counters_that_the_kernel_lacks(v2: Group, kernel: Kernel) -> None:
     for name in ("memory.peak", "pids.peak", "cpu.stat"):  # memory.peak came with Linux 5.19, pids.peak with 6.1
         (kernel.root / "unified/box" / name).unlink()
     assert (box.cpu_seconds(), box.memory_peak(), box.processes_peak()) == (-1.0, -1, -1)
+
+
+@pytest.fixture
+def unreadable(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Names of control files that are not for us to read."""
+    names: set[str] = set()
+    plain = open
+
+    def refusing(path: str, **rest: Any) -> Any:
+        if os.path.basename(path) in names:
+            raise PermissionError(errno.EACCES, "no", path)
+        return plain(path, **rest)
+
+    monkeypatch.setattr(cgroups, "open", refusing, raising=False)
+    return names
+
+
+COUNTERS: dict[str, tuple[Callable[[Group], object], str, str]] = {
+    "members": (Group.members, "cgroup.procs", "cgroup.procs"),
+    "populations": (Group.populations, "cgroup.procs", "cgroup.procs"),
+    "holds": (lambda box: box.child_holds("exec-1", 101), "cgroup.procs", "cgroup.procs"),
+    "cpu": (Group.cpu_seconds, "cpuacct.usage", "cpu.stat"),
+    "memory peak": (Group.memory_peak, "memory.max_usage_in_bytes", "memory.peak"),
+    "oom kills": (Group.oom_kills, "memory.oom_control", "memory.events"),
+    "refused forks": (Group.refused_forks, "pids.events", "pids.events"),
+    "processes": (Group.processes_peak, "pids.peak", "pids.peak"),
+    "limits": (Group.limits, "pids.max", "pids.max"),
+}
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+@pytest.mark.parametrize("name", COUNTERS)
+def test_what_cannot_be_read_of_our_own_group_is_not_empty(
+    name: str, version: str, unreadable: set[str], request: pytest.FixtureRequest
+) -> None:
+    box = request.getfixturevalue(version).child("box")
+    box.child("exec-1")
+    look, file1, file2 = COUNTERS[name]
+    look(box)
+    unreadable.add(file1 if version == "v1" else file2)
+    with pytest.raises(PermissionError):
+        look(box)
+
+
+def test_a_leafs_counter_that_cannot_be_read_is_not_zero(v1: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = v1.child("box")
+    box.child("exec-1")
+    plain = cgroups._read
+
+    def refusing(path: str) -> str:
+        if "/exec-1/" in path:
+            raise PermissionError(errno.EACCES, "no", path)
+        return plain(path)
+
+    monkeypatch.setattr(cgroups, "_read", refusing)
+    with pytest.raises(PermissionError):
+        box.oom_kills()
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_a_group_that_is_gone_is_empty(version: str, request: pytest.FixtureRequest) -> None:
+    box = request.getfixturevalue(version).child("box")
+    assert box.remove()
+    assert (box.members(), box.cpu_seconds(), box.memory_peak(), box.oom_kills()) == ((), -1.0, -1, 0)
+
+
+def test_groups_above_that_are_not_for_us_to_read_offer_nothing(kernel: Kernel, unreadable: set[str]) -> None:
+    (kernel.root / "unified").mkdir()
+    unreadable.add("cgroup.controllers")
+    found = cgroups.survey(f"1 1 0:1 / {kernel.root}/unified rw - cgroup2 cgroup2 rw", "0::/")
+    assert {name for name, _ in found.missing} == {"memory", "pids", "cpu"}
 
 
 def test_kill_v2_is_one_write(v2: Group, kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:

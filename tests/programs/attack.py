@@ -1,6 +1,7 @@
 """One hostile source with the gate off; prints what became of it.
 
-Arguments: source file, template, profile, seconds of deadline (0: none), directory of a changed launcher (-: ours).
+Arguments: source file, template, profile, seconds of deadline (0: none), directory of a changed launcher (-: ours),
+how many sandboxes to make ahead (0: the job's is built for it).
 """
 
 import dataclasses
@@ -9,29 +10,29 @@ import sys
 import time
 from pathlib import Path
 
+from stocked import open_request, prepared, run, standing
+
 import casemate
-from casemate.control import runs
-from casemate.control.host import TEMPLATES, strongest
 from casemate.runtime import connection
 
-source, template, profile, seconds, package = sys.argv[1:]
+source, template, profile, seconds, package, size = sys.argv[1:]
 if package != "-":
     connection.PACKAGE = Path(package)
 
-with casemate.Host(stock=casemate.Stock(size=0)) as host:  # one job: nothing is made ahead of it
-    name = strongest(host) if profile == "strongest" else profile
-    request = host.request(Path(source).read_bytes(), name, None, None, "local", "local", gate=False)
-    request = dataclasses.replace(request, template=template)
-    host._rooms.standing(request.image, TEMPLATES[template])  # warm before the clock starts
-    deadline = casemate.Deadline.after(float(seconds)) if float(seconds) else None
-    began = time.monotonic()
-    result = host.execute(dataclasses.replace(request, deadline=deadline), runs.Cancellation(), lambda _: None)
-    took = time.monotonic() - began
+with casemate.Host(stock=casemate.Stock(size=int(size))) as host:
+    request = open_request(host, Path(source).read_bytes(), template, profile)
+    standing(host, request)  # warm before the clock starts
+    with prepared(host, request, int(size)) as ready:
+        deadline = casemate.Deadline.after(float(seconds)) if float(seconds) else None
+        began = time.monotonic()
+        result = run(host, dataclasses.replace(request, deadline=deadline))
+        took = time.monotonic() - began
 
 outcome = result.outcome
 print(
     json.dumps(
         {
+            "ahead": ready.served(result),
             "reason": outcome.reason,
             "limit": outcome.limit,
             "stage": outcome.stage,

@@ -1,47 +1,38 @@
-"""A job that leaves a daemon; prints what is left of the sandbox once the result is there and the keeper lives on."""
+"""A job that leaves a daemon, in a sandbox that waited for it; prints what is left of that sandbox once the result is
+there and the keeper lives on.
 
-import dataclasses
+Arguments: source, directory of a changed launcher (absent: ours).
+"""
+
 import json
 import os
 import sys
 from pathlib import Path
 
+from processes import fields
+from stocked import open_request, prepared, run
+
 import casemate
-from casemate.control import runs
-from casemate.control.host import strongest
 from casemate.runtime import connection
-from casemate.runtime.rooms import Stock
 
 if len(sys.argv) > 2:
     connection.PACKAGE = Path(sys.argv[2])
 
 
-def census() -> set[str]:
-    """Every process of this cgroup, with its pid namespace's depth."""
-    own = {
-        line.split(":", 2)[1]: line.split(":", 2)[2]
-        for line in Path("/proc/self/cgroup").read_text("ascii").splitlines()
-    }
-    found = set()
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                status = Path(f"/proc/{entry}/status").read_text("ascii", "replace")
-                groups = Path(f"/proc/{entry}/cgroup").read_text("ascii")
-            except OSError:
-                continue
-            if any(own["pids"] in line for line in groups.splitlines() if ":pids:" in line):
-                depth = len(next(line for line in status.splitlines() if line.startswith("NSpid:")).split()) - 1
-                if "State:\tZ" not in status:
-                    found.add(f"{entry}/{depth}")
-    return found
+def owner(pid: int | str) -> str:
+    """The user namespace of a process, "" if it is gone: nobody in a sandbox gets out of the sandbox's."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/user")
+    except OSError:
+        return ""
 
 
-with casemate.Host(stock=Stock(size=0)) as host:
-    request = host.request(sys.argv[1].encode(), strongest(host), None, None, "local", "local", gate=False)
-    request = dataclasses.replace(request, template="light")
-    host.check("x = 1")  # the room and its light template stand
-    before = census()
-    result = host.execute(request, runs.Cancellation(), lambda _: None)
-    after = census() - before
-print(json.dumps({"stdout": result.stdout.text, "left": sorted(after)}))
+with casemate.Host(stock=casemate.Stock(size=1)) as host:
+    request = open_request(host, sys.argv[1].encode())
+    with prepared(host, request, 1) as ready:
+        [guest] = ready.pids.values()
+        held = os.open(f"/proc/{guest}/ns/user", os.O_RDONLY)  # no later sandbox gets its number
+        wall = owner(guest)
+        result = run(host, request)
+        left = [pid for pid in os.listdir("/proc") if pid.isdigit() and owner(pid) == wall and fields(int(pid))]
+print(json.dumps({"ahead": ready.served(result), "stdout": result.stdout.text, "left": sorted(left)}))

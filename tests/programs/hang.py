@@ -1,6 +1,8 @@
-"""An honest job, then one that never ends; prints each step of it with the keeper's pid."""
+"""An honest job, then one that never ends, with others made ahead; prints each step of it with the keeper's pid."""
 
 import json
+
+from stocked import prepared
 
 import casemate
 from casemate.control.host import strongest
@@ -13,4 +15,6 @@ with casemate.Host() as host:
         """One line for each step."""
         print(json.dumps([step, host.keeper_pid]), flush=True)
 
-    host.run("while True:\n    pass\n", profile, progress=tell)
+    source = "while True:\n    pass\n"
+    with prepared(host, host.request(source, profile, None, None, "local", "local"), 2):
+        host.run(source, profile, progress=tell)

@@ -1,31 +1,37 @@
-"""One hostile job, then an honest one; prints what became of both. Arguments: source file, seconds (0: none), gate."""
+"""One hostile job, then an honest one; prints what became of both.
+
+Arguments: source file, seconds (0: none), gate, how many sandboxes to make ahead (0: each is built for its job).
+"""
 
 import json
 import sys
 import time
 from pathlib import Path
 
+from stocked import prepared, run
+
 import casemate
-from casemate.control import runs
 from casemate.control.host import strongest
 
 BOX = "import cadquery as cq\nresult = cq.Workplane().box(10, 20, 30)\n"
 source, seconds, gate = Path(sys.argv[1]).read_bytes(), float(sys.argv[2]), sys.argv[3] == "gate"
+size = int(sys.argv[4])
 
-with casemate.Host() as host:
+with casemate.Host(stock=casemate.Stock(size=size)) as host:
     profile = strongest(host)
     host.run(BOX, profile)  # the template is warm from here on
-    deadline = casemate.Deadline.after(seconds) if seconds else None
-    began = time.monotonic()
-    request = host.request(source, profile, None, deadline, "local", "local", gate=gate)
-    bad = host.execute(request, runs.Cancellation(), lambda _: None)
-    took = time.monotonic() - began
-    good = host.run(BOX, profile)
+    with prepared(host, host.request(BOX, profile, None, None, "local", "local"), size) as ready:
+        deadline = casemate.Deadline.after(seconds) if seconds else None
+        began = time.monotonic()
+        bad = run(host, host.request(source, profile, None, deadline, "local", "local", gate=gate))
+        took = time.monotonic() - began
+        good = host.run(BOX, profile)
 
 outcome = bad.outcome
 print(
     json.dumps(
         {
+            "ahead": [ready.served(bad), ready.served(good)],
             "reason": outcome.reason,
             "limit": outcome.limit,
             "stage": outcome.stage,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 ROUNDS, WARMUP = 20, 3
+SETTLE = 0.1
+"""Seconds before each turn: what the one before began in the background must not run in the next one's time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Samples of one contender, in seconds (or what `unit` says), in the order in which they were taken."""
+    """Samples of one contender, in the order in which they were taken: seconds, or what `unit` says."""
 
     name: str
     samples: tuple[float, ...]
@@ -26,7 +28,7 @@ class Series:
     def percentile(self, share: float) -> float:
         """The smallest sample that `share` of all do not exceed (nearest rank)."""
         ordered = sorted(self.samples)
-        return ordered[max(0, -(-int(share * 100) * len(ordered) // 100) - 1)]
+        return ordered[max(0, -(-round(share * 10_000) * len(ordered) // 10_000) - 1)]
 
     @property
     def p99(self) -> float:
@@ -40,8 +42,7 @@ class Figure:
 
     name: str
     value: float
-    unit: str
-    """`ratio` for one series over another, else the unit of `value`."""
+    unit: str = "ratio"
     aim: float | None = None
     better: str = "lower"
     """`lower`: the aim is an upper bound; `higher`: a lower one."""
@@ -64,32 +65,56 @@ def timed(work: Callable[[], object]) -> float:
 
 def interleaved(
     contenders: Mapping[str, Callable[[], object]], *, rounds: int = ROUNDS, warmup: int = WARMUP,
-    pause: float = 0.0, tick: Callable[[], None] = lambda: None,
+    pause: float = SETTLE, tick: Callable[[], None] = lambda: None,
 ) -> dict[str, Series]:  # fmt: skip
-    """Time every contender once a round, in an order that turns, with `pause` seconds before each call.
+    """Time every contender once a round, in an order that turns, with `pause` seconds before each turn.
 
-    A contender that returns a float has timed itself and that counts; else the call's own time does. The first
-    `warmup` rounds are thrown away. `tick` is called after each call.
+    A contender may have timed itself: it gives a float, several as a list, or a dict from a name to either, which
+    makes series `contender.name`. Else the call's own time counts. The first `warmup` rounds are thrown away. `tick` is
+    called after each turn.
     """
     names = list(contenders)
-    samples: dict[str, list[float]] = {name: [] for name in names}
+    samples: dict[str, list[float]] = {}
     for number in range(warmup + rounds):
         turned = names[number % len(names) :] + names[: number % len(names)]
         for name in turned:
-            if pause:
-                time.sleep(pause)
+            time.sleep(pause)
             began = time.perf_counter()
             told = contenders[name]()
-            took = told if isinstance(told, float) else time.perf_counter() - began
+            took = time.perf_counter() - began
             if number >= warmup:
-                samples[name].append(took)
+                for key, values in _named(name, took if told is None else told):
+                    samples.setdefault(key, []).extend(values)
             tick()
-    return {name: Series(name, tuple(found)) for name, found in samples.items()}
+    return {name: Series(name, tuple(found)) for name, found in samples.items() if found}
+
+
+def _named(name: str, told: object) -> Iterable[tuple[str, list[float]]]:
+    if isinstance(told, dict):
+        for key, value in told.items():
+            yield from _named(f"{name}.{key}", value)
+    elif isinstance(told, (list, tuple)):
+        yield name, [float(value) for value in told]
+    else:
+        assert isinstance(told, float)
+        yield name, [told]
 
 
 def ratio(
     name: str, above: Series, below: Series, aim: float | None = None, *, better: str = "lower", detail: str = ""
 ) -> Figure:
     """Median over median."""
-    told = f"{above.median * 1000:.1f} ms ÷ {below.median * 1000:.1f} ms, p99 {above.p99 * 1000:.1f} ms"
+    told = f"{_shown(above)} ÷ {_shown(below)}"
     return Figure(name, above.median / below.median, "ratio", aim, better, f"{told}; {detail}" if detail else told)
+
+
+def tail(name: str, series: Series, aim: float | None = None) -> Figure:
+    """p99 over the median."""
+    detail = f"{series.p99 * 1000:.1f} ms ÷ {series.median * 1000:.1f} ms, {len(series.samples)} samples"
+    return Figure(name, series.p99 / series.median, "ratio", aim, detail=detail)
+
+
+def _shown(series: Series) -> str:
+    if series.unit != "s":
+        return f"{series.median:.2f} {series.unit}"
+    return f"{series.median * 1000:.1f} ms (p99 {series.p99 * 1000:.1f})"

@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from casemate.bench.measure import Figure
+from casemate.bench.report import Machine
 from casemate.model import Denial, Enforcement, Notice, Outcome, Part, RunResult, Stream, Usage
 
 
@@ -115,6 +117,16 @@ class DemoDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class BenchDocument:
+    """`casemate bench`: the figures by suite; `value` over `aim` is better where `better` says higher."""
+
+    machine: Machine
+    suites: dict[str, tuple[Figure, ...]]
+    notes: tuple[str, ...]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
 class SyscallGroupDocument:
     """Calls with the one reason for them; `kept`: no trace has seen them."""
 
@@ -161,8 +173,8 @@ class ErrorDocument:
 
 
 Document = (
-    RunDocument | CheckDocument | ImageDocument | DoctorDocument | DemoDocument | SyscallSetDocument | TraceDocument
-    | ErrorDocument
+    RunDocument | CheckDocument | ImageDocument | DoctorDocument | DemoDocument | BenchDocument
+    | SyscallSetDocument | TraceDocument | ErrorDocument
 )  # fmt: skip
 
 

@@ -28,8 +28,8 @@ from casemate.runtime.doctor import examine
 from casemate.runtime.rooms import Rooms, Standing, Stock, Template
 
 TEMPLATES = {
-    "cad": Template("cad", "casemate.guest.warm:cad"),
-    "light": Template("light", "casemate.guest.light:warm"),
+    "cad": Template("cad", "casemate.guest.warm:cad", "casemate.guest.warm:rehearse"),
+    "light": Template("light", "casemate.guest.light:warm", ""),
 }
 SYSTEM_STORE = Path("/var/lib/casemate/images")
 STRONGEST = ("cad", "cad-rlimit")
@@ -132,9 +132,9 @@ class Host:
         )
 
     def warm(self, profile: str = "cad") -> None:
-        """Start what the first job under this profile would wait for: the keeper, a room, a warm template."""
+        """Start what the first job under this profile would wait for: the keeper, a room, a warm template, a stock."""
         request = self.request("", profile, None, None, LOCAL, LOCAL)
-        self._rooms.standing(request.image, TEMPLATES[request.template])
+        runs.demand(request, self._rooms.standing(request.image, TEMPLATES[request.template]))
 
     def check(self, source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None) -> RunResult:
         """The gate alone, inside the wall: `outcome.reason` is `exited` if admitted, `policy` with `denials` if not."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import build123d
 import cadquery
@@ -17,7 +17,9 @@ import numpy
 from OCP.Message import Message, Message_Gravity, Message_PrinterOStream
 from OCP.OSD import OSD_ThreadPool
 
-from casemate.guest import fonts, handover, inspect, measure, script, shapes, step
+from casemate import gate
+from casemate.guest import fonts, handover, inspect, measure, namespace, script, shapes, step
+from casemate.guest.inputs import Inputs
 
 THREADS = "/proc/self/task"
 
@@ -106,6 +108,40 @@ def exercise() -> None:
             before = measure.amounts(shape)
             step.write(file, "warm", [("warm", shape)], assembly=False)
             inspect.judge("warm", shape, before, step.read(file))
+
+
+REHEARSAL = """\
+import cadquery as cq
+plate = cq.Workplane("XY").box(20, 15, 5).edges("|Z").fillet(1)
+result = plate.faces(">Z").workplane().cboreHole(3, 6, 2)
+"""
+
+
+def rehearse() -> Iterator[None]:
+    """In a guest that waits, while a core is idle: a small job in steps, so that its pages are its own already.
+
+    A write to a page that it shares with the template costs a fault and a copy, and a job makes thousands of them.
+    """
+    verdict = gate.check(REHEARSAL.encode(), gate.rules_named("cad"), frozenset())
+    assert isinstance(verdict, gate.Admitted)
+    yield
+    permitted = namespace.permitted_builtins(gate.rules_named("cad").builtins)
+    names = namespace.Namespace(permitted, script.library("cad"), Inputs("", ()))
+    script.execute(verdict.tree, names.variables)
+    yield
+    brep, target = "rehearsal.brep", "rehearsal.step"
+    try:
+        handover.write_shape(names.variables["result"].val().wrapped, brep)
+        shape = inspect.read(brep)
+        before = measure.amounts(shape)
+        yield
+        step.write(target, "rehearsal", [("rehearsal", shape)], assembly=False)
+        yield
+        inspect.judge("rehearsal", shape, before, step.read(target))
+    finally:
+        for name in (brep, target):
+            with suppress(FileNotFoundError):
+                os.unlink(name)
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def parse(mountinfo: str, cgroup: str) -> tuple[Hierarchy, ...]:
         fields, kind = left.split(" "), right.split(" ")
         root, point = _unescaped(fields[3]), _unescaped(fields[4])
         if kind[0] == "cgroup2" and unified and (own := _below(point, root, unified)):
-            offered = _read(f"{own}/cgroup.controllers").split()
+            offered = _look(f"{own}/cgroup.controllers").split()
             found.append(Hierarchy(2, frozenset(offered), own, own == point))
         elif kind[0] == "cgroup":
             options = set(kind[2].split(","))
@@ -81,15 +81,28 @@ def _below(point: str, root: str, path: str) -> str:
 
 
 def _read(path: str) -> str:
-    """A control file's text, "" if it is not there; any other failure is an error, or an unread limit would be none."""
+    """A control file's text, "" if it is not there or its group was removed meanwhile.
+
+    Any other failure is an error: a counter that cannot be read is not 0, and a group that cannot be read not empty.
+    """
     try:
         with open(path, encoding="ascii") as file:
             return file.read()
     except FileNotFoundError:
         return ""
     except OSError as error:
-        if error.errno in (errno.ENODEV, errno.EOPNOTSUPP, errno.ENOTDIR, errno.EACCES):
-            return ""  # a group that was removed meanwhile, or a file that is not for us to read
+        if error.errno in (errno.ENODEV, errno.ENOTDIR):
+            return ""
+        raise
+
+
+def _look(path: str) -> str:
+    """As `_read`, of groups that are not ours: what is not for us to read is not there."""
+    try:
+        return _read(path)
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.EACCES):
+            return ""
         raise
 
 
@@ -147,7 +160,7 @@ def _writable(own: str) -> bool:
 def _delegated(hierarchy: Hierarchy) -> bool:
     """Whether a v2 group is ours to divide: said so by systemd, owned by us as a user, or a container's root."""
     if hierarchy.top or hierarchy.controllers.intersection(WANTED) <= set(
-        _read(f"{hierarchy.own}/cgroup.subtree_control").split()
+        _look(f"{hierarchy.own}/cgroup.subtree_control").split()
     ):
         return True
     for name in ("trusted.delegate", "user.delegate"):
@@ -212,7 +225,7 @@ class Group:
     def _held_above(self, cpus: float) -> bool:
         path = self._file("cpu", "", "")
         while path and len(path := os.path.dirname(path)) > 1:
-            quota, period = _read(f"{path}/cpu.cfs_quota_us").strip(), _read(f"{path}/cpu.cfs_period_us").strip()
+            quota, period = _look(f"{path}/cpu.cfs_quota_us").strip(), _look(f"{path}/cpu.cfs_period_us").strip()
             if not period:
                 return False
             if quota.isdigit() and int(quota) / int(period) < cpus:
@@ -233,6 +246,12 @@ class Group:
             if line.startswith("usage_usec "):
                 return int(line.split()[1]) / 1e6
         return -1.0
+
+    def memory_used(self) -> int:
+        """Bytes it is charged with now, or -1."""
+        path = self._file("memory", "memory.usage_in_bytes", "memory.current")
+        text = _read(path).strip() if path else ""
+        return int(text) if text.isdigit() else -1
 
     def memory_peak(self) -> int:
         """Bytes, or -1."""
@@ -268,9 +287,10 @@ class Group:
         """How many processes each group below it holds, by hierarchy."""
         found: dict[str, list[int]] = {}
         for directory in self._directories.values():
-            for entry in os.scandir(directory):
-                if entry.is_dir(follow_symlinks=False):
-                    found.setdefault(entry.name, []).append(len(_read(f"{entry.path}/cgroup.procs").split()))
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        found.setdefault(entry.name, []).append(len(_read(f"{entry.path}/cgroup.procs").split()))
         return {name: tuple(counts) for name, counts in found.items()}
 
     def limits(self) -> str:
@@ -286,10 +306,10 @@ class Group:
         return ", ".join(found)
 
     def members(self) -> tuple[int, ...]:
-        """Pids in it and below it, in any hierarchy."""
+        """Pids in it and below it, in any hierarchy; raises OSError where that cannot be read."""
         found: set[int] = set()
         for top in self._directories.values():
-            for directory, _, _ in os.walk(top):
+            for directory, _, _ in os.walk(top, onerror=_unless_gone):
                 found.update(int(pid) for pid in _read(f"{directory}/cgroup.procs").split())
         return tuple(sorted(found))
 
@@ -309,6 +329,11 @@ class Group:
         return all(gone)
 
 
+def _unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
 def _events(path: str | None, name: str, *, local: bool) -> int:
     """An event counter; with `local`, the kernel counts where the task was, so those one level down are added."""
     if path is None:
@@ -316,8 +341,8 @@ def _events(path: str | None, name: str, *, local: bool) -> int:
     total = _field(path, name)
     if local:
         directory, file = os.path.split(path)
-        with contextlib.suppress(OSError):
-            for entry in os.scandir(directory):
+        with contextlib.suppress(FileNotFoundError), os.scandir(directory) as entries:
+            for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     total += _field(f"{entry.path}/{file}", name)
     return total

@@ -66,6 +66,7 @@ class Execution:
         self._reason, self._limit, self._fault = "", "", ""
         self._began = time.monotonic()
         self._started = self._stopped = 0.0
+        self._cpu_before = 0.0
         self._setup_deadline = self._began + SETUP_TIMEOUT
         self._cpu_check = self._began
         self._stdin = -1
@@ -74,6 +75,39 @@ class Execution:
     def age(self) -> float:
         """Seconds since it was begun."""
         return time.monotonic() - self._began
+
+    @property
+    def usable(self) -> bool:
+        """True until it ends."""
+        return self.phase in (Phase.PREPARING, Phase.READY)
+
+    @property
+    def waiting(self) -> bool:
+        """True while it is ready and has no job."""
+        return self.run is None and self.phase is Phase.READY
+
+    def sound(self) -> bool:
+        """False if a process that it needs is gone, whether or not that has been told yet."""
+        return self._made.sound()
+
+    @property
+    def held(self) -> int:
+        """Bytes of memory that are its own while it waits; 0 before it is ready."""
+        return self._made.held
+
+    @property
+    def rehearsing(self) -> bool:
+        """True while it does something like a job."""
+        return self._made.rehearsing
+
+    @property
+    def rehearsed(self) -> bool:
+        """True once it has done so."""
+        return self._made.rehearsed
+
+    def rehearse(self) -> None:
+        """While it waits: see Preparation."""
+        self.guarded(self._made.rehearse)()
 
     @property
     def failed(self) -> bool:
@@ -150,6 +184,7 @@ class Execution:
         self._stdin = -1
         self.phase = Phase.RUNNING
         self._started = time.monotonic()
+        self._cpu_before = self.group.cpu_seconds() if self.group else 0.0
         self._loop.tell(spec.Started(run.id), ())
 
     # --- running -------------------------------------------------------------------------------------------------
@@ -246,7 +281,10 @@ class Execution:
         return min(wall, self.run.deadline) if self.run and self.run.deadline else wall
 
     def _cpu(self) -> float:
-        return self.group.cpu_seconds() if self.group else self._exited.cpu if self._exited else -1.0
+        """Seconds since it has its job; without a cgroup there is no rehearsal, and the process's own time is that."""
+        if self.group is not None:
+            return max(0.0, self.group.cpu_seconds() - self._cpu_before)
+        return self._exited.cpu if self._exited else -1.0
 
     def _oom(self) -> bool:
         return self.group is not None and self.group.oom_kills() > 0
@@ -320,7 +358,6 @@ class Execution:
             self._loop.tell(spec.Fault(run.id, self._fault or "unknown"), ())
             return
         group = self.group
-        cpu = group.cpu_seconds() if group else exited.cpu if exited else -1.0
         out, err, report = self._streams
         descriptors = [out.kept, err.kept, report.kept] + (
             [self._made.workdir_fd] if self._made.workdir_fd >= 0 else []
@@ -328,7 +365,8 @@ class Execution:
         ended = spec.Ended(
             id=run.id, reason=self._reason, limit=self._limit,
             exit_code=exited.exit_code if exited and not exited.signal else -1, signal=exited.signal if exited else 0,
-            wall=self._stopped - (self._started or self._began), cpu=cpu,
+            wall=self._stopped - (self._started or self._began), teardown=time.monotonic() - self._stopped,
+            cpu=self._cpu(),
             memory_peak=group.memory_peak() if group else -1, processes_peak=group.processes_peak() if group else -1,
             refused=self._refusals(),
             stdout_total=out.total, stderr_total=err.total, report_total=report.total, layers=self._made.layers,

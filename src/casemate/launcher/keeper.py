@@ -16,48 +16,31 @@ ends with its channel, and with its parent (PR_SET_PDEATHSIG). Then only empty c
 from __future__ import annotations
 
 import contextlib
-import errno
-import functools
 import os
-import resource
-import secrets
 import select
 import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from . import cgroups, claims, execution, room, spec, syscalls, usermaps
-from .preparation import Kind, Loop
-
-_USABLE = (execution.Phase.READY, execution.Phase.PREPARING)
-_BUSY = (execution.Phase.RUNNING, execution.Phase.PREPARING)
-
-
-DESCRIPTORS, OWN_DESCRIPTORS = 24, 64
-"""Of one execution at its most (channels, pipes, memfds, pidfds, cgroup files, copies to send), and of the keeper."""
-STOCK_PAUSE = 1.0
-"""Seconds without building ahead of demand after that failed."""
-
-
-@dataclass
-class Place:
-    """A room that stands, and its templates."""
-
-    room: spec.Room
-    pid: int
-    channel: spec.Channel
-    templates: dict[str, spec.Channel]
-    warm: set[str] = field(default_factory=set)
-    layers: tuple[spec.Layer, ...] = ()
+from . import cgroups, claims, room, spec, syscalls
+from .executions import Executions
+from .preparation import Loop
+from .rooms import Events, Rooms
+from .stock import Terms
 
 
 class Keeper:
     """The loop and what it owns."""
 
     def __init__(
-        self, caller: spec.Channel, caller_pidfd: int, state: claims.State, package: str, uids: tuple[int, int]
+        self,
+        caller: spec.Channel,
+        caller_pidfd: int,
+        state: claims.State,
+        package: str,
+        uids: tuple[int, int],
+        terms: Terms,
     ) -> None:
         self._caller = caller
         self._caller.sock.setblocking(False)
@@ -65,8 +48,8 @@ class Keeper:
         self._handlers: dict[int, Callable[[], None]] = {}
         self._poll = select.poll()
         self._state = state
-        self._files = room.code_files(package)
-        self._sink = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
+        files = room.code_files(package)
+        sink = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
         with open(f"/proc/{os.getpid()}/stat", encoding="ascii") as file:
             started = file.read().rpartition(")")[2].split()[19]
         self._name = f"{os.getpid()}-{started}"
@@ -75,16 +58,14 @@ class Keeper:
         # First the record: a keeper that is killed while it makes its group leaves nothing unknown.
         self._claim = state.keeper(self._name, cgroups.keeper_directories(found, group))
         self._group = cgroups.keeper_group(found, group)
-        self._uids = state.uids(*uids) if os.geteuid() == 0 else None
-        self._slots: dict[str, int] = {}
-        self._cores = len(os.sched_getaffinity(0))
-        self._capacity = _capacity()
-        self._places: dict[str, Place] = {}
-        self._executions: dict[str, execution.Execution] = {}
-        self._runs: dict[str, execution.Execution] = {}
-        self._resume = 0.0
-        self._stocks: dict[Kind, spec.Stock] = {}
-        self._loop = Loop(self.watch, self.forget, self._tell, self._namespaces, self._sink)
+        mine = state.uids(*uids) if os.geteuid() == 0 else None
+        loop = Loop(self.watch, self.forget, self._tell, lambda: self._executions.namespaces(), sink)
+        events = Events(
+            self.watch, self.forget, self._tell, lambda message: self._executions.exited(message),
+            lambda message: self._executions.refused(message), lambda name: self._executions.lost(name),
+        )  # fmt: skip
+        self._rooms = Rooms(files, mine, self._group, events)
+        self._executions = Executions(self._rooms, mine, self._group, loop, terms)
         self._running = True
         self.watch(caller.fileno(), self._on_caller)
         self.watch(caller_pidfd, self._stop)
@@ -107,16 +88,12 @@ class Keeper:
         try:
             while self._running:
                 now = time.monotonic()
-                due = min((made.next_time(now) for made in self._executions.values()), default=now + 5.0)
+                due = self._executions.next_time(now)
                 for fd, _ in self._poll.poll(max(0.0, due - now) * 1000 + 0.5):
                     handler = self._handlers.get(fd)
                     if handler is not None:
                         handler()
-                now = time.monotonic()
-                for made in list(self._executions.values()):
-                    made.guarded(functools.partial(made.on_time, now))()
-                self._collect()
-                self._restock()
+                self._executions.on_time(time.monotonic())
         finally:
             self._destroy()
 
@@ -172,212 +149,24 @@ class Keeper:
         message, descriptors = received
         if isinstance(message, spec.Room):
             spec.close_all(descriptors)
-            self._make_room(message)
+            self._rooms.make(message)
         elif isinstance(message, spec.Run):
-            self._start(message, descriptors)
-        elif isinstance(message, spec.Stock):
+            self._executions.start(message, descriptors)
+        elif isinstance(message, spec.Demand):
             spec.close_all(descriptors)
-            self._stock(message)
+            self._executions.demand(message)
         elif isinstance(message, spec.Cancel):
             spec.close_all(descriptors)
-            if run := self._runs.get(message.id):
-                run.cancel()
+            self._executions.cancel(message.id)
         else:
             spec.close_all(descriptors)
             self._running = False
 
-    # --- rooms ----------------------------------------------------------------------------------------------------
-
-    def _make_room(self, message: spec.Room) -> None:
-        procs: tuple[int, ...] = ()
-        pairs = [spec.pair() for _ in message.templates]
-        try:
-            if self._group is not None:
-                procs = self._group.child(f"room-{message.id}").open_procs()
-            pid, channel, layers = room.start(message, self._files, self._uids, procs)
-            channel.send(message, tuple(theirs.fileno() for _, theirs in pairs))
-        except OSError as error:
-            self._tell(spec.Fault(message.id, f"room: {error}"))
-            for ours, _ in pairs:
-                ours.close()
-            return
-        finally:
-            spec.close_all(procs)
-            for _, theirs in pairs:
-                theirs.close()
-        templates = {wanted.name: ours for wanted, (ours, _) in zip(message.templates, pairs, strict=True)}
-        place = Place(message, pid, channel, templates, layers=layers)
-        self._places[message.id] = place
-        self.watch(channel.fileno(), lambda: self._lose_room(place, "its first process ended"))
-        for template in templates.values():
-            template.sock.setblocking(False)
-            self.watch(template.fileno(), lambda template=template: self._on_template(place, template))  # type: ignore[misc]
-
-    def _on_template(self, place: Place, channel: spec.Channel) -> None:
-        try:
-            received = channel.receive()
-        except BlockingIOError:
-            return
-        except (spec.WireError, OSError) as error:
-            self._lose_room(place, f"template: {error}")
-            return
-        if received is None:
-            self._lose_room(place, "a template ended")
-            return
-        message, descriptors = received
-        spec.close_all(descriptors)
-        if isinstance(message, spec.Warm) and message.name in place.templates:
-            place.warm.add(message.name)
-            place.layers += message.layers
-            if place.warm == set(place.templates):
-                self._tell(spec.Ready(place.room.id, place.layers))
-        elif isinstance(message, spec.Exited):
-            if made := self._executions.get(message.id):
-                made.on_exited(message)
-        elif isinstance(message, spec.Fault) and message.id in self._executions:
-            self._executions[message.id].on_refused(message.message)
-        else:
-            self._lose_room(
-                place, message.message if isinstance(message, spec.Fault) else f"template said {message.kind}"
-            )
-
-    def _lose_room(self, place: Place, why: str) -> None:
-        if self._places.pop(place.room.id, None) is None:
-            return
-        self._stocks = {kind: stock for kind, stock in self._stocks.items() if kind.room != place.room.id}
-        for made in list(self._executions.values()):
-            if made.kind.room == place.room.id:
-                made.on_template_gone()
-        self._end_room(place)
-        self._tell(spec.Fault(place.room.id, f"room: {why}"))
-
-    def _end_room(self, place: Place) -> None:
-        for channel in (place.channel, *place.templates.values()):
-            self.forget(channel.fileno())
-            channel.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(place.pid, 9)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(place.pid, 0)
-
-    # --- executions -----------------------------------------------------------------------------------------------
-
-    def _start(self, message: spec.Run, descriptors: list[int]) -> None:
-        kind = Kind(message.room, message.template, message.walls, message.bounds)
-        made: execution.Execution | None = None
-        try:
-            if len(descriptors) != 1 + len(message.job.inputs) or message.id in self._runs:
-                raise OSError("descriptors and inputs do not match, or the id is taken")
-            made = self._ready(kind) or self._build(kind)
-        except OSError as error:
-            spec.close_all(descriptors)
-            self._tell(spec.Fault(message.id, str(error), busy=error.errno == errno.EUSERS))
-            return
-        self._runs[message.id] = made
-        made.guarded(lambda: made.give(message, descriptors[0], tuple(descriptors[1:])))()
-
-    def _ready(self, kind: Kind) -> execution.Execution | None:
-        """One of the stock that nobody has; one that is still being built counts only if there is no better."""
-        free = [made for made in self._free(kind) if made.phase in _USABLE]
-        return max(free, key=lambda made: (made.phase is execution.Phase.READY, made.age), default=None)
-
-    def _free(self, kind: Kind) -> list[execution.Execution]:
-        return [made for made in self._executions.values() if made.run is None and made.kind == kind]
-
-    def _build(self, kind: Kind) -> execution.Execution:
-        if len(self._executions) >= self._capacity:
-            raise OSError(errno.EUSERS, f"{self._capacity} sandboxes are alive, as many as the descriptors allow")
-        place = self._places.get(kind.room)
-        if place is None or kind.template not in place.warm:
-            raise OSError(f"no warm template {kind.template}")
-        if kind.bounds.cgroup and self._group is None:
-            raise OSError("this host gives us no memory, pids and cpu controllers")
-        slot = self._free_slot()
-        name = secrets.token_hex(8)
-        group: cgroups.Group | None = None
-        mine: tuple[int, ...] = ()
-        guests: tuple[int, ...] = ()
-        try:
-            if self._group is not None and kind.bounds.cgroup:
-                bounds = kind.bounds
-                group = self._group.child(name, inner=True)
-                group.limit(memory=bounds.memory, processes=bounds.processes + 2, cpus=bounds.cpus)
-                mine = group.child("init").open_procs()
-                guests = group.child("exec-1").open_procs()
-            uid = os.geteuid() if self._uids is None else self._uids[0] + usermaps.init_id(slot) + 1
-            made = execution.Execution(name, kind, uid, group, place.templates[kind.template], self._loop)
-            place.channel.send(spec.Sandbox(name, slot, made.workdir, kind.walls), (made.init_end.fileno(), *mine))
-        except OSError:
-            spec.close_all(guests)
-            if group is not None:
-                group.remove()
-            raise
-        finally:
-            spec.close_all(mine)
-        self._slots[name] = slot
-        self._executions[name] = made
-        made.begin(guests)
-        return made
-
-    def _free_slot(self) -> int:
-        if self._uids is None:
-            return -1
-        used = set(self._slots.values())
-        for slot in range((self._uids[1] - 1) // 2):
-            if slot not in used:
-                return slot
-        raise OSError(errno.EUSERS, "every uid of the range is in use")
-
-    def _namespaces(self) -> set[str]:
-        """Of every live execution that has been looked at."""
-        return {name for made in self._executions.values() for name in made.namespaces}
-
-    def _collect(self) -> None:
-        for name, made in list(self._executions.items()):
-            if made.phase is execution.Phase.DONE and (made.group is None or made.group.remove()):
-                del self._executions[name]
-                self._slots.pop(name, None)
-                if made.run is not None:
-                    self._runs.pop(made.run.id, None)
-                elif made.failed:
-                    self._pause()
-
-    # --- the stock ------------------------------------------------------------------------------------------------
-
-    def _stock(self, message: spec.Stock) -> None:
-        kind = Kind(message.room, message.template, message.walls, message.bounds)
-        if message.size > 0:
-            self._stocks[kind] = message
-        else:
-            self._stocks.pop(kind, None)
-
-    def _pause(self) -> None:
-        """Building ahead of demand failed: not again at once."""
-        self._resume = time.monotonic() + STOCK_PAUSE
-
-    def _restock(self) -> None:
-        """End what is too old or no longer wanted; build one for what is missing, while a core is idle."""
-        for made in list(self._executions.values()):
-            if made.run is None and made.phase is execution.Phase.READY:
-                stock = self._stocks.get(made.kind)
-                if stock is None or made.age > stock.age:
-                    made.cancel()
-        if time.monotonic() < self._resume:
-            return
-        for kind, stock in self._stocks.items():
-            busy = sum(made.phase in _BUSY for made in self._executions.values())
-            if len(self._free(kind)) < stock.size and busy < self._cores:
-                try:
-                    self._build(kind)
-                except OSError:
-                    self._pause()
+    # --- the end --------------------------------------------------------------------------------------------------
 
     def _destroy(self) -> None:
-        self._stocks.clear()
-        for made in list(self._executions.values()):
-            made.cancel()
-        for place in self._places.values():
-            self._end_room(place)
+        self._executions.destroy()
+        self._rooms.destroy()
         if self._group is not None:
             end = time.monotonic() + 10.0
             while not self._group.remove() and time.monotonic() < end:
@@ -388,23 +177,16 @@ class Keeper:
         self._state.release_keeper(self._name)
 
 
-def _capacity() -> int:
-    """How many executions the descriptor limit has room for, after it is raised as far as we may (getrlimit(2))."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return max(1, (min(hard, 1 << 20) - OWN_DESCRIPTORS) // DESCRIPTORS)
-
-
 def main(arguments: list[str]) -> int:
-    """`keeper CHANNEL CALLER_PIDFD STATE PACKAGE FIRST_UID UIDS`; anything wrong is told on the channel."""
-    channel, pidfd, state, package, first, count = arguments
+    """`keeper CHANNEL CALLER_PIDFD STATE PACKAGE FIRST_UID UIDS STOCK`; anything wrong is told on the channel."""
+    channel, pidfd, state, package, first, count, stock = arguments
     caller = spec.adopt(int(channel))
     for fd in (int(channel), int(pidfd)):
         os.set_inheritable(fd, False)
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     os.umask(0o077)
     try:
-        keeper = Keeper(caller, int(pidfd), claims.State(state), package, (int(first), int(count)))
+        keeper = Keeper(caller, int(pidfd), claims.State(state), package, (int(first), int(count)), Terms.parse(stock))
     except (OSError, RuntimeError, ValueError) as error:
         caller.send(spec.Fault("keeper", f"{type(error).__name__}: {error}"[:4000]))
         return 1

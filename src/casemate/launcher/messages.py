@@ -13,10 +13,14 @@ CODE_ROOT = "/opt/casemate"
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A zygote to start in a room; `warm` is "module:function", called once before any fork."""
+    """A zygote to start in a room; `warm` is "module:function", called once before any fork.
+
+    `rehearse` is one that gives an iterator of steps ("" for none): what a guest may do before it has its job.
+    """
 
     name: str
     warm: str
+    rehearse: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +107,14 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
-    """Caller → keeper: keep `size` sandboxes of this kind ready, none older than `age` seconds; 0 ends the stock."""
+class Demand:
+    """Caller → keeper: jobs of this kind are about to come."""
 
-    kind = "stock"
+    kind = "demand"
     room: str
     template: str
     walls: Walls
     bounds: Bounds
-    size: int
-    age: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,8 @@ class Ended:
     exit_code: int
     signal: int
     wall: float
+    teardown: float
+    """Seconds from the verdict until nothing of it lived."""
     cpu: float
     memory_peak: int
     processes_peak: int
@@ -246,6 +250,22 @@ class Job:
     kind = "job"
     entry: str
     job: GuestJob
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearse:
+    """Keeper → guest, on `setup`: a core is idle; do what makes the first steps of a job cheap, until the job comes."""
+
+    kind = "rehearse"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """Guest → keeper, on `setup`: done, or broken off because its job came."""
+
+    kind = "rehearsed"
+    id: str
 
 
 @dataclass(frozen=True, slots=True)

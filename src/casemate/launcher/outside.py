@@ -18,8 +18,21 @@ class Unlike(RuntimeError):
     """A guest is not what it should be; says in what."""
 
 
+def memory(pid: int, group: cgroups.Group | None) -> int:
+    """Bytes that its cgroup is charged with, or that a process shares with no other (proc(5), smaps_rollup)."""
+    if group is not None:
+        return max(0, group.memory_used())
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return sum(int(line.split()[1]) << 10 for line in file if line.startswith("Private_"))
+
+
+def namespaces(pid: int) -> set[str]:
+    """Those that a process is in; raises OSError if it is gone."""
+    return {os.readlink(f"/proc/{pid}/ns/{name}") for name in NAMESPACES}
+
+
 def examine(pid: int, group: cgroups.Group | None, uid: int, others: set[str]) -> tuple[spec.Layer, set[str]]:
-    """The layer to report, and the guest's namespaces; `others` are those that no live sandbox may share.
+    """The layer to report, and the guest's namespaces; `others` are those of rooms and of other live sandboxes.
 
     `uid` is the host uid that the guest must have. Raises Unlike, or OSError if it is gone.
     """
@@ -37,12 +50,11 @@ def examine(pid: int, group: cgroups.Group | None, uid: int, others: set[str]) -
         raise Unlike(f"its uid is {status['Uid'][0]}, not {uid}")
     if status["Threads"] != ["1"]:
         raise Unlike(f"it has {status['Threads'][0]} threads")
-    seen = {os.readlink(f"/proc/{pid}/ns/{name}") for name in NAMESPACES}
-    ours = {os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES}
+    seen, ours = namespaces(pid), namespaces(os.getpid())
     if seen & ours:
         raise Unlike(f"shares {', '.join(sorted(seen & ours))} with the host")
     if seen & others:
-        raise Unlike(f"shares {', '.join(sorted(seen & others))} with another sandbox")
+        raise Unlike(f"shares {', '.join(sorted(seen & others))} with a room or another sandbox")
     if group is not None and not group.child_holds("exec-1", pid):
         raise Unlike("is not in its cgroup")
     detail = f"uid {uid}, {len(seen)} namespaces of its own, no capability, seccomp"

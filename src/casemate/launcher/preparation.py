@@ -9,6 +9,7 @@ program's doing: there is none yet.
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -54,6 +55,10 @@ class Preparation:
         self.workdir_fd = -1
         self.ready = self.placed = self.forked = False
         self.fault = ""
+        self.held = 0
+        """Bytes of memory of its own when it became ready."""
+        self.rehearsing = self.rehearsed = False
+        self._pid = 0
         self._uid, self._group = uid, group
         self._template = template
         self._loop = loop
@@ -87,11 +92,26 @@ class Preparation:
         finally:
             spec.close_all(inputs)
 
+    def sound(self) -> bool:
+        """False if init, the execution's first process, the template or the guest has ended."""
+        poll = select.poll()
+        for channel in (self._init, self._template, *((self._setup,) if self._setup else ())):
+            poll.register(channel, 0)  # the end of the other side is always told (poll(2))
+        for fd in self.pidfds:
+            poll.register(fd, select.POLLIN)
+        return not poll.poll(0)
+
     def hand_over(self, entry: str, job: spec.GuestJob, stdin: int) -> None:
         """Give the guest its job and close the channel to it; raises OSError if it is gone."""
         assert self._setup is not None
         self._setup.send(spec.Job(entry, job), (stdin,))
         self.close_setup()
+
+    def rehearse(self) -> None:
+        """Have the guest do something like a job, so that its own costs less; it breaks off when that comes."""
+        assert self._setup is not None
+        self.rehearsing = True
+        self._setup.send(spec.Rehearse(self.name))
 
     def _fail(self, why: str) -> None:
         self.fault = self.fault or why
@@ -139,6 +159,8 @@ class Preparation:
             self._fail(f"the template is gone: {error}")
         finally:
             theirs.close()
+            spec.close_all(self._guest_cgroups)
+            self._guest_cgroups = ()
 
     def _on_setup(self) -> None:
         setup = self._setup
@@ -155,16 +177,24 @@ class Preparation:
         if received:
             spec.close_all(received[1])
         if isinstance(message, spec.Locked) and not self.ready:
-            self._see(message, setup.sender)
+            self._pid = setup.sender
+            self._see(message.layers)
+            return
+        if isinstance(message, spec.Rehearsed) and self.rehearsing and setup.sender == self._pid:
+            self.rehearsing, self.rehearsed = False, True
+            self._see(())
             return
         self.close_setup()
         self._fail(message.message if isinstance(message, spec.Fault) else "the guest ended before it had a job")
 
-    def _see(self, message: spec.Locked, pid: int) -> None:
+    def _see(self, layers: tuple[spec.Layer, ...]) -> None:
         """Look at the guest from outside; only then is it ready for a job."""
         try:
-            seen, self.namespaces = outside.examine(pid, self._group, self._uid, self._loop.others())
-            self.layers += (*message.layers, seen, *self._see_cgroup())
+            others = self._loop.others() - self.namespaces
+            seen, self.namespaces = outside.examine(self._pid, self._group, self._uid, others)
+            told = (*layers, seen, *self._see_cgroup())
+            self.layers = (*(layer for layer in self.layers if layer.name not in {new.name for new in told}), *told)
+            self.held = outside.memory(self._pid, self._group)
         except (OSError, outside.Unlike) as error:
             self._fail(f"the guest, seen from outside: {error}")
             return

@@ -25,6 +25,7 @@ from .messages import (
     GUEST_UID,
     Bounds,
     Cancel,
+    Demand,
     Ended,
     Exited,
     Fault,
@@ -36,25 +37,26 @@ from .messages import (
     Locked,
     Placed,
     Ready,
+    Rehearse,
+    Rehearsed,
     Room,
     Run,
     Sandbox,
     Standing,
     Started,
-    Stock,
     Template,
     Walls,
     Warm,
 )
 
 __all__ = [
-    "Stock",
     "Placed",
     "Job",
     "Inputs",
     "Bounds",
     "CODE_ROOT",
     "Cancel",
+    "Demand",
     "Channel",
     "Ended",
     "Exited",
@@ -68,6 +70,8 @@ __all__ = [
     "MAX_MESSAGE",
     "Message",
     "Ready",
+    "Rehearse",
+    "Rehearsed",
     "Room",
     "Run",
     "Sandbox",
@@ -95,7 +99,9 @@ class WireError(ValueError):
 Message = (
     Room
     | Run
-    | Stock
+    | Demand
+    | Rehearse
+    | Rehearsed
     | Cancel
     | Ready
     | Started

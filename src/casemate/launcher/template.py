@@ -15,6 +15,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from . import memory, spec, steps, syscalls
 from .site import Place, Site
@@ -37,10 +38,10 @@ class Wakeup:
             return
 
 
-def entry(name: str) -> Callable[..., int]:
+def entry(name: str) -> Callable[..., Any]:
     """The function "module:function"."""
     module, _, function = name.partition(":")
-    found: Callable[..., int] = getattr(importlib.import_module(module), function)
+    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
     return found
 
 
@@ -56,14 +57,14 @@ def run(template: spec.Template, site_packages: str, channel: spec.Channel) -> N
             raise RuntimeError(f"template {template.name} has {threads} threads after warming up")
         detail = f"1 thread, {memory.settle() >> 20} MiB in huge pages"
         channel.send(spec.Warm(template.name, (spec.Layer(f"template.{template.name}", True, detail),)))
-        _serve(channel)
+        _serve(channel, template.rehearse)
     except BaseException as error:
         channel.send(spec.Fault(template.name, f"{type(error).__name__}: {error}"[:4000]))
     finally:
         os._exit(70)
 
 
-def _serve(channel: spec.Channel) -> None:
+def _serve(channel: spec.Channel, rehearsal: str) -> None:
     home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     wakeup = Wakeup()
     guests: dict[int, str] = {}
@@ -83,7 +84,7 @@ def _serve(channel: spec.Channel) -> None:
             if not isinstance(message, spec.Guest):
                 raise spec.WireError(f"a template is not told {message.kind}")
             try:
-                guests[_fork(message, descriptors, home)] = message.id
+                guests[_fork(message, descriptors, home, rehearsal)] = message.id
             except OSError as error:
                 # The execution may be dead already: cancelled, or out of time.
                 channel.send(spec.Fault(message.id, f"the guest could not be forked: {error}"))
@@ -107,20 +108,20 @@ def _reap(guests: dict[int, str], channel: spec.Channel) -> None:
         channel.send(spec.Exited(name, max(code, 0), max(-code, 0), cpu))
 
 
-def _fork(message: spec.Guest, descriptors: list[int], home: int) -> int:
+def _fork(message: spec.Guest, descriptors: list[int], home: int, rehearsal: str) -> int:
     if len(os.listdir("/proc/self/task")) != 1:
         raise RuntimeError("more than one thread: refusing to fork")
     syscalls.setns(descriptors[0], syscalls.CLONE_NEWPID)
     try:
         pid = os.fork()
         if pid == 0:
-            _guest(message, descriptors)
+            _guest(message, descriptors, rehearsal)
     finally:
         syscalls.setns(home, syscalls.CLONE_NEWPID)
     return pid
 
 
-def _guest(message: spec.Guest, descriptors: list[int]) -> None:
+def _guest(message: spec.Guest, descriptors: list[int], rehearsal: str) -> None:
     setup: spec.Channel | None = None
     locking = True
     code = 70
@@ -143,7 +144,7 @@ def _guest(message: spec.Guest, descriptors: list[int]) -> None:
         os.chdir(message.workdir)
         layers += steps.take(Place.GUEST, site, after="descriptors")
         setup.send(spec.Locked(message.id, layers))
-        job = _wait(setup)
+        job = _wait(setup, message.id, rehearsal)
         setup.close()
         setup, locking = None, False
         code = entry(job.entry)(
@@ -163,9 +164,21 @@ def _guest(message: spec.Guest, descriptors: list[int]) -> None:
         os._exit(code & 0xFF)
 
 
-def _wait(setup: spec.Channel) -> spec.Job:
+def _wait(setup: spec.Channel, name: str, rehearsal: str) -> spec.Job:
     """The one job of this guest; its standard input comes with it. A keeper that is gone, or wants no job, ends us."""
     received = setup.receive()
+    if received is not None and isinstance(received[0], spec.Rehearse):
+        spec.close_all(received[1])
+        for _ in entry(rehearsal)() if rehearsal else ():
+            if select.select([setup], [], [], 0)[0]:
+                break
+        with contextlib.suppress(OSError):  # with the job given, nobody listens any more
+            setup.send(spec.Rehearsed(name))
+        try:
+            received = setup.receive()
+        except ConnectionResetError:
+            # The keeper gave the job and closed its end with that unread; the job is still to be had (unix(7)).
+            received = setup.receive()
     if received is None:
         os._exit(0)
     job, descriptors = received

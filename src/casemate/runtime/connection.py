@@ -47,14 +47,14 @@ class Finished:
 
 
 class Connection:
-    """A running keeper."""
+    """A running keeper; `stock` is "SIZE,AGE,MEMORY" of what is kept ready ahead of demand (launcher.stock.Terms)."""
 
-    def __init__(self, state: Path, uids: tuple[int, int] = UID_RANGE) -> None:
+    def __init__(self, state: Path, uids: tuple[int, int] = UID_RANGE, stock: str = "0,60,1") -> None:
         ours, theirs = spec.pair()
         caller = os.pidfd_open(os.getpid())
         try:
             self._process = process.start_keeper(
-                PACKAGE, (theirs.fileno(), caller), [str(state), str(PACKAGE), *map(str, uids)]
+                PACKAGE, (theirs.fileno(), caller), [str(state), str(PACKAGE), *map(str, uids), stock]
             )
         finally:
             theirs.close()
@@ -65,7 +65,6 @@ class Connection:
         self._runs: dict[str, Future[Finished]] = {}
         self._started: dict[str, Callable[[], None]] = {}
         self._lost: set[str] = set()
-        self._stocks: set[spec.Stock] = set()
         self._dead = ""
         self._thread = threading.Thread(target=self._read, name="casemate-keeper", daemon=True)
         self._thread.start()
@@ -98,14 +97,12 @@ class Connection:
         self._send(message, descriptors, self._runs, message.id, future)
         return future
 
-    def keep_stock(self, message: spec.Stock) -> None:
-        """Have sandboxes of this kind ready ahead of demand; said once for each kind."""
+    def demand(self, message: spec.Demand) -> None:
+        """Have sandboxes of this kind ready."""
         with self._lock:
-            if self._dead or message in self._stocks:
-                return
-            self._stocks.add(message)
-            with contextlib.suppress(OSError):
-                self._channel.send(message)
+            if not self._dead:
+                with contextlib.suppress(OSError):  # the keeper is gone: `_read` is about to say so
+                    self._channel.send(message)
 
     def cancel(self, name: str) -> None:
         """Kill an execution; its future gives facts with the reason "cancelled"."""

@@ -25,10 +25,19 @@ WARM_TIMEOUT = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """How many sandboxes of each kind are kept ready ahead of demand, and for how many seconds at most."""
+    """Sandboxes that are built and locked down ahead of demand, so that a job need not wait for that.
+
+    `size` of each kind (profile and stage) that was wanted lately, none older than `age` seconds; all of them together
+    may hold `memory` bytes of their own. A size of 0 means none.
+    """
 
     size: int = 2
     age: float = 60.0
+    memory: int = 256 << 20
+
+    def __post_init__(self) -> None:
+        if self.size < 0 or self.size > 4096 or not self.age > 0 or self.memory <= 0:
+            raise ValueError(f"{self}: a size of 0 to 4096, seconds and bytes above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,6 @@ class Standing:
     room: str
     template: str
     layers: tuple[Seen, ...]
-    stock: Stock
 
     def start(
         self, *, name: str, entry: str, job: GuestJob, walls: Walls, bounds: Bounds, gated: bool,
@@ -47,10 +55,11 @@ class Standing:
     ) -> Future[Finished]:  # fmt: skip
         """Start one sandbox with one execution (see `spec.Run`), and keep a stock of its kind from then on."""
         message = spec.Run(name, self.room, self.template, entry, job, walls, bounds, gated, deadline)
-        future = self.connection.run(message, descriptors, started)
-        wanted = spec.Stock(self.room, self.template, walls, bounds, self.stock.size, self.stock.age)
-        self.connection.keep_stock(wanted)
-        return future
+        return self.connection.run(message, descriptors, started)
+
+    def demand(self, walls: Walls, bounds: Bounds) -> None:
+        """Have sandboxes of this kind built before the first job asks for one."""
+        self.connection.demand(spec.Demand(self.room, self.template, walls, bounds))
 
 
 class Rooms:
@@ -58,7 +67,8 @@ class Rooms:
 
     def __init__(self, state: Path, uids: tuple[int, int] = UID_RANGE, stock: Stock | None = None) -> None:
         self._state = state
-        self._stock = stock or Stock()
+        kept = stock or Stock()
+        self._terms = f"{kept.size},{kept.age},{kept.memory}"
         self._uids = uids
         self._lock = threading.Lock()
         self._pid = os.getpid()
@@ -91,7 +101,7 @@ class Rooms:
         except SandboxFault:
             self.forget(name)
             raise
-        return Standing(connection, name, template.name, ready.layers, self._stock)
+        return Standing(connection, name, template.name, ready.layers)
 
     def forget(self, name: str) -> None:
         """A room that is lost; the next job makes a new one."""
@@ -117,7 +127,7 @@ class Rooms:
     def _connect(self) -> Connection:
         if self._connection is None or not self._connection.alive:
             self._rooms.clear()
-            self._connection = Connection(self._state, self._uids)
+            self._connection = Connection(self._state, self._uids, self._terms)
         return self._connection
 
     def close(self) -> None:

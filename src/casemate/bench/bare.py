@@ -1,0 +1,150 @@
+"""The unprotected ways of running a script, to divide by: see `worker.py`.
+
+All of them use the image's packages (with its stand-in for VTK, without which a fresh import takes half as long again)
+and an interpreter of this host's, so that what differs is the sandbox.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from casemate.bench.commands import PATH
+from casemate.errors import SandboxFault
+from casemate.runtime.connection import PACKAGE
+from casemate.runtime.images import Image
+
+_ENVIRONMENT = {"PATH": PATH, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def _command(mode: str, image: Image) -> list[str]:
+    worker = Path(__file__).with_name("worker.py")
+    packages = f"{image.root}{image.site_packages}"
+    return [sys.executable, "-I", "-S", "-B", str(worker), mode, packages, str(PACKAGE)]
+
+
+class Worker:
+    """A warm process without walls; not for several threads at once."""
+
+    def __init__(self, mode: str, image: Image) -> None:
+        self._process = subprocess.Popen(
+            _command(mode, image), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env=_ENVIRONMENT, cwd="/", text=True,
+        )  # fmt: skip
+        if self._read() != "ready":
+            raise SandboxFault(f"the unprotected {mode} worker did not start")
+
+    def run(self, source: str) -> float:
+        """Seconds as seen from here; raises SandboxFault if the script failed."""
+        assert self._process.stdin is not None
+        began = time.perf_counter()
+        self._process.stdin.write(json.dumps(source) + "\n")
+        self._process.stdin.flush()
+        told = self._read()
+        took = time.perf_counter() - began
+        try:
+            float(told)
+        except ValueError:
+            raise SandboxFault(f"unprotected worker: {told or 'it ended'}") from None
+        return took
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def close(self) -> None:
+        """End it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(30.0)
+        self._process.stdout.close()
+
+
+class Workers:
+    """`size` of them behind one queue, as a pool of warm processes is used."""
+
+    def __init__(self, mode: str, image: Image, size: int) -> None:
+        self._free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        self._all = [Worker(mode, image) for _ in range(size)]
+        for worker in self._all:
+            self._free.put(worker)
+        self._threads = ThreadPoolExecutor(size)
+
+    def run(self, sources: Sequence[str]) -> None:
+        """All of them, as many at a time as there are workers."""
+        list(self._threads.map(self._one, sources))
+
+    def _one(self, source: str) -> None:
+        worker = self._free.get()
+        try:
+            worker.run(source)
+        finally:
+            self._free.put(worker)
+
+    def close(self) -> None:
+        """End all."""
+        self._threads.shutdown()
+        for worker in self._all:
+            worker.close()
+
+
+@contextlib.contextmanager
+def worker(mode: str, image: Image) -> Iterator[Worker]:
+    """One, closed at the end."""
+    made = Worker(mode, image)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@contextlib.contextmanager
+def workers(mode: str, image: Image, size: int) -> Iterator[Workers]:
+    """Several, closed at the end."""
+    made = Workers(mode, image, size)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def fresh(image: Image, sources: Sequence[str], at_once: int) -> None:
+    """A fresh process for each source, `at_once` at a time: `python script.py`, as it is done without us."""
+    with ThreadPoolExecutor(at_once) as threads:
+        list(threads.map(lambda source: _spawn(_command("once", image), source), sources))
+
+
+def importing(image: Image) -> None:
+    """A fresh process that imports CadQuery and nothing else."""
+    packages = f"{image.root}{image.site_packages}"
+    code = f"import sys, os; sys.path.append({packages!r}); import cadquery; os._exit(0)"
+    _spawn([sys.executable, "-I", "-S", "-B", "-c", code], "")
+
+
+def nothing(command: Sequence[str]) -> float:
+    """Seconds from posix_spawn to the end of `python3 -c pass`."""
+    began = time.perf_counter()
+    pid = os.posix_spawn(command[0], list(command), {"PATH": PATH})
+    _, status = os.waitpid(pid, 0)
+    took = time.perf_counter() - began
+    if status:
+        raise SandboxFault(f"{command[0]} ended with {status}")
+    return took
+
+
+def _spawn(command: Sequence[str], source: str) -> None:
+    ended = subprocess.run(
+        command, input=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_ENVIRONMENT, cwd="/", text=True,
+        check=False,
+    )  # fmt: skip
+    if ended.returncode:
+        raise SandboxFault(f"an unprotected process failed: {ended.stderr[-500:]}")

@@ -1,0 +1,69 @@
+"""`casemate bench`: what the walls cost on this machine, as ratios measured in one run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from casemate.bench import report, suites
+from casemate.bench.latency import examples_in
+from casemate.bench.measure import Figure
+from casemate.cli import documents, terminal
+from casemate.cli.run import writable
+from casemate.cli.status import WELL
+from casemate.control.host import Host
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Its arguments."""
+    parser = commands.add_parser("bench", help="measure what the walls cost here, beside the same work without them")
+    parser.add_argument(
+        "--suite", choices=suites.NAMES, action="append", help="one suite; may be repeated (default: all)"
+    )
+    parser.add_argument(
+        "--examples", type=Path, default=Path("examples"), metavar="DIR", help="scripts of the example set"
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the results there, as Markdown")
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
+    parser.set_defaults(command=main)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Measure; always 0: a figure that misses its aim is a result."""
+    if arguments.out:
+        writable(arguments.out.parent)
+    notes: list[str] = []
+    found: dict[str, tuple[Figure, ...]] = {}
+    with Host() as host:
+        request = host.request("", "cad", None, None, "local", "local")
+        layers = ", ".join(
+            layer for layer in request.plan.profile.layers.required if layer not in request.plan.degraded
+        )
+    where = report.machine(layers)
+    for suite in arguments.suite or suites.NAMES:
+        figures: list[Figure] = []
+        with terminal.progress(suite, quiet=arguments.json) as progress:
+            turns = [0]
+
+            def tick(turns: list[int] = turns, suite: str = suite) -> None:
+                turns[0] += 1
+                progress(f"{suite}: {turns[0]} turns")
+
+            for figure in suites.run(suite, request.image, examples_in(arguments.examples), notes, tick):
+                figures.append(figure)
+        found[suite] = tuple(figures)
+        if not arguments.json:
+            terminal.say(suite)
+            for figure in figures:
+                line = (
+                    f"  {report.value(figure):>10}  {report.aim(figure):<8} {report.reached(figure):<4} {figure.name}"
+                )
+                terminal.say(line)
+    if arguments.out:
+        arguments.out.write_text(report.markdown(where, found, notes), "utf-8")
+    if arguments.json:
+        print(documents.dump(documents.BenchDocument(where, found, tuple(notes), WELL)))
+    else:
+        for note in notes:
+            terminal.say(f"note: {note}")
+    return WELL

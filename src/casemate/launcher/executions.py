@@ -1,0 +1,195 @@
+"""The executions of a keeper: built on demand or ahead of it, given one job each, gone when empty.
+
+A sandbox that is ready waits for a job of exactly its kind: its room (so its image and template), its walls and its
+bounds (so its policy). It is given one job, and nothing ever makes it free again.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import resource
+import secrets
+
+from . import cgroups, spec, usermaps
+from .execution import Execution, Phase
+from .preparation import Kind, Loop
+from .rooms import Rooms
+from .stock import Stock, Terms
+
+DESCRIPTORS, OWN_DESCRIPTORS = 18, 320
+"""Of one execution at its most (channels, pipes, memfds, pidfds, copies); of the keeper, with a job's inputs."""
+ASKED = 64
+"""Sandboxes that the stock leaves room for, or half of all: for those who ask."""
+
+
+class Executions:
+    """`uids` is the range that sandboxes take theirs from, as root."""
+
+    def __init__(
+        self, rooms: Rooms, uids: tuple[int, int] | None, group: cgroups.Group | None, loop: Loop, terms: Terms
+    ) -> None:
+        self._rooms, self._uids, self._group, self._loop = rooms, uids, group, loop
+        self._capacity = capacity() if uids is None else min(capacity(), slots(uids))
+        self._alive: dict[str, Execution] = {}
+        self._runs: dict[str, Execution] = {}
+        self._slots: dict[str, int] = {}
+        self._stock = Stock(terms, len(os.sched_getaffinity(0)))
+
+    # --- one job each ---------------------------------------------------------------------------------------------
+
+    def start(self, message: spec.Run, descriptors: list[int]) -> None:
+        """Give a job to a sandbox that is ready, else to one that is built for it; the descriptors are ours."""
+        kind = Kind(message.room, message.template, message.walls, message.bounds)
+        try:
+            if len(descriptors) != 1 + len(message.job.inputs) or message.id in self._runs:
+                raise OSError("descriptors and inputs do not match, or the id is taken")
+            made = self._ready(kind) or self._build(kind)
+        except OSError as error:
+            spec.close_all(descriptors)
+            busy = error.errno == errno.EUSERS
+            self._loop.tell(spec.Fault(message.id, (busy and error.strerror) or str(error), busy=busy), ())
+            return
+        self._stock.want(kind)
+        self._runs[message.id] = made
+        made.guarded(lambda: made.give(message, descriptors[0], tuple(descriptors[1:])))()
+
+    def cancel(self, run: str) -> None:
+        """The caller does not want it any more."""
+        if made := self._runs.get(run):
+            made.guarded(made.cancel)()
+
+    def exited(self, message: spec.Exited) -> None:
+        """A template reaped a guest."""
+        if made := self._alive.get(message.id):
+            made.guarded(lambda: made.on_exited(message))()
+
+    def refused(self, message: spec.Fault) -> bool:
+        """A template could not fork a guest; False if it was none of ours."""
+        if made := self._alive.get(message.id):
+            made.guarded(lambda: made.on_refused(message.message))()
+        return made is not None
+
+    def lost(self, room: str) -> None:
+        """A room is gone, with its templates."""
+        self._stock.forget(room)
+        for made in list(self._alive.values()):
+            if made.kind.room == room:
+                made.on_template_gone()
+
+    def namespaces(self) -> set[str]:
+        """Of every room, and of every live execution that has been looked at."""
+        return self._rooms.namespaces().union(*(made.namespaces for made in self._alive.values()))
+
+    # --- building -------------------------------------------------------------------------------------------------
+
+    def _build(self, kind: Kind) -> Execution:
+        if len(self._alive) >= self._capacity:
+            raise OSError(errno.EUSERS, f"{self._capacity} sandboxes are alive, as many as descriptors and uids allow")
+        template = self._rooms.template(kind.room, kind.template)
+        if kind.bounds.cgroup and self._group is None:
+            raise OSError("this host gives us no memory, pids and cpu controllers")
+        slot = self._free_slot()
+        name = secrets.token_hex(8)
+        group: cgroups.Group | None = None
+        mine: tuple[int, ...] = ()
+        guests: tuple[int, ...] = ()
+        try:
+            if self._group is not None and kind.bounds.cgroup:
+                bounds = kind.bounds
+                group = self._group.child(name, inner=True)
+                group.limit(memory=bounds.memory, processes=bounds.processes + 2, cpus=bounds.cpus)
+                mine = group.child("init").open_procs()
+                guests = group.child("exec-1").open_procs()
+            uid = os.geteuid() if self._uids is None else self._uids[0] + usermaps.init_id(slot) + 1
+            made = Execution(name, kind, uid, group, template, self._loop)
+            zygote = self._rooms.zygote(kind.room)
+            zygote.send(spec.Sandbox(name, slot, made.workdir, kind.walls), (made.init_end.fileno(), *mine))
+        except OSError:
+            spec.close_all(guests)
+            if group is not None:
+                group.remove()
+            raise
+        finally:
+            spec.close_all(mine)
+        self._slots[name] = slot
+        self._alive[name] = made
+        made.begin(guests)
+        return made
+
+    def _free_slot(self) -> int:
+        if self._uids is None:
+            return -1
+        used = set(self._slots.values())
+        for slot in range(slots(self._uids)):
+            if slot not in used:
+                return slot
+        raise OSError(errno.EUSERS, "every uid of the range is in use")
+
+    # --- the stock ------------------------------------------------------------------------------------------------
+
+    def demand(self, message: spec.Demand) -> None:
+        """Have some of this kind ready from now on."""
+        self._stock.want(Kind(message.room, message.template, message.walls, message.bounds))
+
+    def _ready(self, kind: Kind) -> Execution | None:
+        """One of the stock that nobody has; one that is still being built counts only if there is no better.
+
+        What became too old, or died, while this process slept is not handed out.
+        """
+        free = [made for made in self._alive.values() if made.run is None and made.kind == kind and made.usable]
+        free = [made for made in free if made.sound() and not self._stock.expired(made)]
+        return max(free, key=lambda made: (made.phase is Phase.READY, made.rehearsed, made.age), default=None)
+
+    def _restock(self) -> None:
+        """End those of the stock that must go, and begin one that is missing."""
+        for made in self._stock.surplus(self._alive.values()):
+            made.cancel()
+        kind = self._stock.missing(self._alive.values())
+        if kind is not None and len(self._alive) < self._capacity - min(ASKED, self._capacity // 2):
+            try:
+                self._build(kind)
+            except OSError:
+                self._stock.pause()
+        if idle := self._stock.idle(self._alive.values()):
+            idle.rehearse()
+
+    # --- time -----------------------------------------------------------------------------------------------------
+
+    def next_time(self, now: float) -> float:
+        """Monotonic time of the next thing to look at."""
+        times = [made.next_time(now) for made in self._alive.values()]
+        return min([*times, self._stock.next_time(self._alive.values(), now), now + 5.0])
+
+    def on_time(self, now: float) -> None:
+        """Look at the clocks, let go of what is empty, renew the stock."""
+        for made in list(self._alive.values()):
+            made.guarded(functools.partial(made.on_time, now))()
+        for name, made in list(self._alive.items()):
+            if made.phase is Phase.DONE and (made.group is None or made.group.remove()):
+                del self._alive[name]
+                self._slots.pop(name, None)
+                if made.run is not None:
+                    self._runs.pop(made.run.id, None)
+                elif made.failed:
+                    self._stock.pause()
+        self._restock()
+
+    def destroy(self) -> None:
+        """Kill all of them."""
+        self._stock.clear()
+        for made in list(self._alive.values()):
+            made.cancel()
+
+
+def slots(uids: tuple[int, int]) -> int:
+    """How many executions a range of uids has room for: the first is the rooms', each execution has two."""
+    return (uids[1] - 1) // 2
+
+
+def capacity() -> int:
+    """How many executions the descriptor limit has room for, after it is raised as far as we may (getrlimit(2))."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return max(1, (min(hard, 1 << 20) - OWN_DESCRIPTORS) // DESCRIPTORS)

@@ -1,0 +1,117 @@
+"""Which sandboxes to build ahead of demand, and which of those that wait to end.
+
+A kind of job is kept in stock from its first demand on, until `KINDS` others were wanted since. Building goes on only
+while a core is idle, or while no other is being built: most of building is waiting for the kernel.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from .execution import Execution, Phase
+from .preparation import Kind
+
+KINDS = 4
+"""Kinds of job that are kept in stock at once."""
+PAUSE = 1.0
+"""Seconds without building ahead of demand after that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """At most `size` of each kind, each no older than `age` seconds, all together no more than `memory` bytes."""
+
+    size: int
+    age: float
+    memory: int
+
+    @classmethod
+    def parse(cls, text: str) -> Terms:
+        """From "SIZE,AGE,MEMORY"; raises ValueError."""
+        size, age, memory = text.split(",")
+        return cls(int(size), float(age), int(memory))
+
+    def __str__(self) -> str:
+        return f"{self.size},{self.age},{self.memory}"
+
+
+class Stock:
+    """`cores` is how many may be busy at once."""
+
+    def __init__(self, terms: Terms, cores: int) -> None:
+        self._terms, self._cores = terms, cores
+        self._kinds: dict[Kind, int] = {}  # the last wanted last; with the bytes that one of it held when it was ready
+        self._resume = 0.0
+
+    def want(self, kind: Kind) -> None:
+        """This kind is in demand."""
+        if self._terms.size > 0:
+            self._kinds[kind] = self._kinds.pop(kind, 0)
+            while len(self._kinds) > KINDS:
+                del self._kinds[next(iter(self._kinds))]
+
+    def forget(self, room: str) -> None:
+        """A room is gone, and what it is made of may have changed."""
+        self._kinds = {kind: held for kind, held in self._kinds.items() if kind.room != room}
+
+    def clear(self) -> None:
+        """Nothing is wanted any more."""
+        self._kinds.clear()
+
+    def pause(self) -> None:
+        """Building ahead of demand failed: not again at once."""
+        self._resume = time.monotonic() + PAUSE
+
+    def next_time(self, alive: Iterable[Execution], now: float) -> float:
+        """Monotonic time at which there is something to build or to end again, if nothing happens before."""
+        times = [now + max(0.0, self._terms.age - made.age) for made in alive if made.waiting]
+        return min([*times, self._resume if self._resume > now else math.inf])
+
+    def expired(self, made: Execution) -> bool:
+        """True if it is too old to be given a job."""
+        return made.age > self._terms.age
+
+    def surplus(self, alive: Iterable[Execution]) -> list[Execution]:
+        """Those that wait and are too old, no longer wanted, or more than the memory allows."""
+        found, together = [], 0
+        for made in sorted((made for made in alive if made.waiting), key=lambda made: made.age):
+            if made.kind in self._kinds:
+                self._kinds[made.kind] = made.held
+            if made.kind not in self._kinds or self.expired(made) or together + made.held > self._terms.memory:
+                found.append(made)
+            else:
+                together += made.held
+        return found
+
+    def missing(self, alive: Collection[Execution]) -> Kind | None:
+        """The kind to build one of now."""
+        if time.monotonic() < self._resume:
+            return None
+        preparing = sum(made.phase is Phase.PREPARING for made in alive)
+        running = sum(made.phase is Phase.RUNNING for made in alive)
+        if preparing and preparing + running >= self._cores:
+            return None
+        together = sum(made.held for made in alive if made.waiting)
+        for kind, held in reversed(self._kinds.items()):
+            free = sum(made.run is None and made.kind == kind and made.usable for made in alive)
+            if free < self._terms.size and together + held <= self._terms.memory:
+                return kind
+        return None
+
+    def idle(self, alive: Collection[Execution]) -> Execution | None:
+        """The one to rehearse now, if a core has nothing better to do: the oldest of a kind that has not.
+
+        As many of a kind as there are cores: a rehearsed one holds several times the memory. Not without a cgroup,
+        because there the rehearsal would count as the job's time.
+        """
+        if sum(made.phase in (Phase.PREPARING, Phase.RUNNING) or made.rehearsing for made in alive) >= self._cores:
+            return None
+        for kind in reversed(self._kinds):
+            waiting = [made for made in alive if made.waiting and made.kind == kind]
+            fresh = [made for made in waiting if not made.rehearsed and not made.rehearsing]
+            if kind.bounds.cgroup and fresh and len(waiting) - len(fresh) < self._cores:
+                return max(fresh, key=lambda made: made.age)
+        return None
