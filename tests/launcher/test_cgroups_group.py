@@ -138,13 +138,13 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 COUNTERS: dict[str, tuple[Callable[[Group], object], str, str]] = {
     "members": (Group.members, "cgroup.procs", "cgroup.procs"),
-    "populations": (Group.populations, "cgroup.procs", "cgroup.procs"),
-    "holds": (lambda box: box.child_holds("exec-1", 101), "cgroup.procs", "cgroup.procs"),
+    "processes": (Group.processes, "cgroup.procs", "cgroup.procs"),
+    "memory": (Group.memory_used, "memory.usage_in_bytes", "memory.current"),
     "cpu": (Group.cpu_seconds, "cpuacct.usage", "cpu.stat"),
     "memory peak": (Group.memory_peak, "memory.max_usage_in_bytes", "memory.peak"),
     "oom kills": (Group.oom_kills, "memory.oom_control", "memory.events"),
     "refused forks": (Group.refused_forks, "pids.events", "pids.events"),
-    "processes": (Group.processes_peak, "pids.peak", "pids.peak"),
+    "processes peak": (Group.processes_peak, "pids.peak", "pids.peak"),
     "limits": (Group.limits, "pids.max", "pids.max"),
 }
 

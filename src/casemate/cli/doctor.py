@@ -6,7 +6,8 @@ import argparse
 
 from casemate.cli import documents, terminal
 from casemate.cli.status import FAILED, WELL
-from casemate.control.host import default_stores, load_profile, profile_names
+from casemate.control.places import default_stores
+from casemate.control.profiles import CEILING, admit, load_profile, profile_names
 from casemate.errors import CasemateError, Denied
 from casemate.policy import HostFacts, decide
 from casemate.runtime import images
@@ -42,7 +43,7 @@ def main(arguments: argparse.Namespace) -> int:
 def _profile(name: str, facts: HostFacts) -> documents.ProfileDocument:
     profile = load_profile(name)
     try:
-        plan = decide(profile, facts)
+        plan = decide(admit(name, CEILING), facts)
     except Denied as refusal:
         return documents.ProfileDocument(name, False, str(refusal), (), profile.layers.not_held)
     return documents.ProfileDocument(name, True, "", plan.degraded, profile.layers.not_held)

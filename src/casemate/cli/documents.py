@@ -7,7 +7,7 @@ import enum
 import json
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
@@ -116,6 +116,91 @@ class DemoDocument:
     exit_status: int
 
 
+Value = bool | int | float | str | tuple[str, ...]
+"""What a row of a profile may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultDocument:
+    """What is wrong with a row; `line` is 0 where a file could not be read, `text` says all of it."""
+
+    file: str
+    line: int
+    row: str
+    message: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LintedFile:
+    """One profile; if it loads, `unbuilt` are the rows for which nothing runs under it yet."""
+
+    file: str
+    ok: bool
+    name: str | None
+    version: int | None
+    digest: str | None
+    faults: tuple[FaultDocument, ...]
+    unbuilt: tuple[FaultDocument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyLintDocument:
+    """`casemate policy lint`."""
+
+    files: tuple[LintedFile, ...]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDocument:
+    """`casemate policy show`: every row, table by table."""
+
+    name: str
+    version: int
+    digest: str
+    description: str
+    rows: dict[str, dict[str, Value]]
+    unbuilt: tuple[FaultDocument, ...]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyExplainDocument:
+    """`casemate policy explain`."""
+
+    limit: str
+    bounds: str
+    unit: str
+    kind: Literal["terminal", "refusing", "slowing", "choice"]
+    enforced_by: str
+    program_sees: str
+    counted: str
+    without_cgroup: str
+    source: str
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceDocument:
+    """A row that differs, and what the second profile is in it, seen from the first."""
+
+    row: str
+    first: Value
+    second: Value
+    second_is: Literal["tighter", "looser", "different"]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDiffDocument:
+    """`casemate policy diff`."""
+
+    first: str
+    second: str
+    rows: tuple[DifferenceDocument, ...]
+    exit_status: int
+
+
 @dataclass(frozen=True, slots=True)
 class BenchDocument:
     """`casemate bench`: the figures by suite; `value` over `aim` is better where `better` says higher."""
@@ -173,9 +258,20 @@ class ErrorDocument:
 
 
 Document = (
-    RunDocument | CheckDocument | ImageDocument | DoctorDocument | DemoDocument | BenchDocument
-    | SyscallSetDocument | TraceDocument | ErrorDocument
-)  # fmt: skip
+    RunDocument
+    | CheckDocument
+    | ImageDocument
+    | DoctorDocument
+    | DemoDocument
+    | BenchDocument
+    | PolicyLintDocument
+    | PolicyDocument
+    | PolicyExplainDocument
+    | PolicyDiffDocument
+    | SyscallSetDocument
+    | TraceDocument
+    | ErrorDocument
+)
 
 
 def schema() -> dict[str, Any]:

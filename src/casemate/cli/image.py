@@ -9,7 +9,7 @@ from pathlib import Path
 
 from casemate.cli import documents, terminal
 from casemate.cli.status import WELL
-from casemate.control.host import default_store, default_stores
+from casemate.control.places import default_store, default_stores
 from casemate.errors import Denied
 from casemate.runtime import images
 

@@ -26,6 +26,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--input", action="append", default=[], type=Path, metavar="FILE", help="a file for the job directory"
     )
     parser.add_argument("--deadline", type=seconds, metavar="SECONDS", help="less time than the profile's wall_time")
+    parser.add_argument(
+        "--limit", action=Tightened, default={}, metavar="NAME=NUMBER", help="a lower limit than the profile's"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
     parser.set_defaults(command=main)
 
@@ -41,7 +44,7 @@ def main(arguments: argparse.Namespace) -> int:
         progress("template")
         host.warm(arguments.profile)
         deadline = Deadline.after(arguments.deadline) if arguments.deadline is not None else None
-        result = host.run(source, arguments.profile, inputs, deadline, progress=progress)
+        result = host.run(source, arguments.profile, inputs, deadline, limits=arguments.limit, progress=progress)
     paths = write(result, arguments.out, name) if arguments.out else {}
     status = of_outcome(result.outcome)
     if arguments.json:
@@ -49,6 +52,24 @@ def main(arguments: argparse.Namespace) -> int:
     else:
         terminal.show(name, result, paths)
     return status
+
+
+class Tightened(argparse.Action):
+    """Gathers NAME=NUMBER, each name once; which names and numbers there may be, the profile says."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        """One more of them."""
+        name, _, text = str(values).partition("=")
+        given = getattr(namespace, self.dest)
+        try:
+            value: float = float(text) if set(text) & set(".einEIN") else int(text)
+        except ValueError:
+            parser.error(f"{option} {values}: NAME=NUMBER is needed")
+        if name in given:
+            parser.error(f"{option} {name}: given twice")
+        setattr(namespace, self.dest, {**given, name: value})
 
 
 def seconds(text: str) -> float:

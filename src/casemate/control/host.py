@@ -9,19 +9,18 @@ import os
 import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import platformdirs
-
 from casemate.control import mapping, outcomes, runs
 from casemate.control.deadline import Deadline
 from casemate.control.leases import LOCAL, Leases
+from casemate.control.places import default_state, default_stores
+from casemate.control.profiles import CEILING, admit
 from casemate.errors import Busy, Denied, PolicyError, SandboxFault
 from casemate.model import RunResult
-from casemate.policy import HostFacts, Profile, decide, parse
+from casemate.policy import HostFacts, Profile, decide, tighten
 from casemate.runtime import images
 from casemate.runtime.connection import UID_RANGE
 from casemate.runtime.doctor import examine
@@ -31,47 +30,8 @@ TEMPLATES = {
     "cad": Template("cad", "casemate.guest.warm:cad", "casemate.guest.warm:rehearse"),
     "light": Template("light", "casemate.guest.light:warm", ""),
 }
-SYSTEM_STORE = Path("/var/lib/casemate/images")
 STRONGEST = ("cad", "cad-rlimit")
 """CAD profiles, strongest first."""
-
-
-def default_store() -> Path:
-    """Where this user's images are built: /var/lib/casemate/images for root, else below the XDG data directory."""
-    return SYSTEM_STORE if os.geteuid() == 0 else Path(platformdirs.user_data_path("casemate")) / "images"
-
-
-def default_stores() -> tuple[Path, ...]:
-    """Where images are looked for: the user's own store, then the system's."""
-    return tuple(dict.fromkeys((default_store(), SYSTEM_STORE)))
-
-
-def default_state() -> Path:
-    """Where keepers hold their claims: one directory for the host as root, else one for the user."""
-    if os.geteuid() == 0:
-        return Path("/run/casemate")
-    runtime = Path(f"/run/user/{os.geteuid()}")
-    return (runtime if runtime.is_dir() else Path("/tmp")) / f"casemate-{os.geteuid()}"
-
-
-def profile_names() -> tuple[str, ...]:
-    """The profiles that are shipped."""
-    directory = resources.files("casemate") / "profiles"
-    return tuple(sorted(file.name.removesuffix(".toml") for file in directory.iterdir() if file.name.endswith(".toml")))
-
-
-def load_profile(name: str) -> Profile:
-    """A shipped profile by name, or any by its path; raises PolicyError."""
-    if name in profile_names():
-        return parse((resources.files("casemate") / "profiles" / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
-    path = Path(name)
-    if path.suffix == ".toml" and path.is_file():
-        try:
-            text = path.read_text("utf-8")
-        except UnicodeDecodeError as error:
-            raise PolicyError(f"{path}: {error}") from None
-        return parse(text, str(path))
-    raise PolicyError(f"no profile {name!r}; there are {', '.join(profile_names())}")
 
 
 class Host:
@@ -79,7 +39,7 @@ class Host:
 
     `stores` are searched for images in order (default: the user's own, then the system's); `state` is the directory of
     the keeper's claims; `uids` is (first, count) of the host uids that sandboxes may have, as root; `stock` says how
-    many sandboxes are kept ready ahead of demand.
+    many sandboxes are kept ready ahead of demand; `ceiling` is the administrator's file above which no profile may go.
     """
 
     def __init__(
@@ -89,10 +49,12 @@ class Host:
         state: Path | None = None,
         uids: tuple[int, int] = UID_RANGE,
         stock: Stock | None = None,
+        ceiling: Path = CEILING,
     ) -> None:
         self._stores = tuple(stores) if stores is not None else default_stores()
         self._rooms = Rooms(state or default_state(), uids, stock)
         self._leases = Leases()
+        self._ceiling = ceiling
         self._lock = threading.Lock()
         self._facts: HostFacts | None = None
         self._images: dict[str, images.Image] = {}
@@ -116,19 +78,19 @@ class Host:
 
     def run(
         self, source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None,
-        deadline: Deadline | float | None = None, *, tenant: str = LOCAL, actor: str = LOCAL,
-        progress: Callable[[str], None] = lambda _: None,
+        deadline: Deadline | float | None = None, *, limits: Mapping[str, float] | None = None, tenant: str = LOCAL,
+        actor: str = LOCAL, progress: Callable[[str], None] = lambda _: None,
     ) -> RunResult:  # fmt: skip
         """Run one script and wait for its result.
 
         `profile` is a name, a file, or "strongest": the strongest CAD profile that this host enforces. `inputs` are
         files that the job finds in its working directory, name → bytes. `deadline` is a point in time that several runs
         may share (a `Deadline`), or seconds from now: the job gets no more than what is left until then, nor more than
-        its profile's `wall_time`. Raises Denied (a bad profile, input or host), Busy, SandboxFault; what the script did
-        wrong is in `outcome`.
+        its profile's `wall_time`. `limits` are rows of the profile's `[limits]` to be tightened, name → number. Raises
+        Denied (a bad profile, limit, input or host), Busy, SandboxFault; what the script did wrong is in `outcome`.
         """
         return self.execute(
-            self.request(source, profile, inputs, deadline, tenant, actor), runs.Cancellation(), progress
+            self.request(source, profile, inputs, deadline, tenant, actor, limits=limits), runs.Cancellation(), progress
         )
 
     def warm(self, profile: str = "cad") -> None:
@@ -143,14 +105,17 @@ class Host:
 
     async def arun(
         self, source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None,
-        deadline: Deadline | float | None = None, *, tenant: str = LOCAL, actor: str = LOCAL,
+        deadline: Deadline | float | None = None, *, limits: Mapping[str, float] | None = None, tenant: str = LOCAL,
+        actor: str = LOCAL,
     ) -> RunResult:  # fmt: skip
         """As `run`, without blocking the event loop; cancelling the task kills the job."""
         cancellation = runs.Cancellation()
         waiting = asyncio.ensure_future(
             asyncio.to_thread(
                 lambda: self.execute(
-                    self.request(source, profile, inputs, deadline, tenant, actor), cancellation, lambda _: None
+                    self.request(source, profile, inputs, deadline, tenant, actor, limits=limits),
+                    cancellation,
+                    lambda _: None,
                 )
             )
         )
@@ -162,32 +127,51 @@ class Host:
             raise
 
     def map(
-        self, sources: Iterable[str | bytes], profile: str = "cad", *, jobs: int | None = None
+        self,
+        sources: Iterable[str | bytes],
+        profile: str = "cad",
+        *,
+        jobs: int | None = None,
+        limits: Mapping[str, float] | None = None,
     ) -> Iterator[RunResult]:
         """Run many scripts, `jobs` at a time (default: one a core); results in the order of the sources.
 
         `sources` is taken as results are consumed, so it may be endless. A fault of ours is a result with the reason
         `lost` and never ends the others; Denied (a bad profile or host) is raised.
         """
-        return mapping.ordered(sources, self._mapped(profile), jobs or mapping.default_jobs())
+        return mapping.ordered(sources, self._mapped(profile, limits), jobs or mapping.default_jobs())
 
     def map_completed(
-        self, sources: Iterable[str | bytes], profile: str = "cad", *, jobs: int | None = None
+        self,
+        sources: Iterable[str | bytes],
+        profile: str = "cad",
+        *,
+        jobs: int | None = None,
+        limits: Mapping[str, float] | None = None,
     ) -> Iterator[tuple[int, RunResult]]:
         """As `map`, but (index of the source, result) as they complete."""
-        return mapping.completed(sources, self._mapped(profile), jobs or mapping.default_jobs())
+        return mapping.completed(sources, self._mapped(profile, limits), jobs or mapping.default_jobs())
 
     def amap(
-        self, sources: Iterable[str | bytes], profile: str = "cad", *, jobs: int | None = None
+        self,
+        sources: Iterable[str | bytes],
+        profile: str = "cad",
+        *,
+        jobs: int | None = None,
+        limits: Mapping[str, float] | None = None,
     ) -> AsyncIterator[tuple[int, RunResult]]:
         """As `map_completed`, without blocking the event loop."""
-        return mapping.asynchronous(self.map_completed(sources, profile, jobs=jobs))
+        return mapping.asynchronous(self.map_completed(sources, profile, jobs=jobs, limits=limits))
 
-    def _mapped(self, profile: str) -> Callable[[str | bytes, runs.Cancellation], RunResult]:
-        self.request("", profile, None, None, LOCAL, LOCAL)  # a bad profile or host is refused before anything runs
+    def _mapped(
+        self, profile: str, limits: Mapping[str, float] | None
+    ) -> Callable[[str | bytes, runs.Cancellation], RunResult]:
+        self.request(
+            "", profile, None, None, LOCAL, LOCAL, limits=limits
+        )  # a bad profile or host is refused before anything runs
 
         def run(source: str | bytes, cancellation: runs.Cancellation) -> RunResult:
-            request = self.request(source, profile, None, None, LOCAL, LOCAL)
+            request = self.request(source, profile, None, None, LOCAL, LOCAL, limits=limits)
             try:
                 return self.execute(request, cancellation, lambda _: None)
             except (Busy, SandboxFault) as fault:
@@ -197,20 +181,21 @@ class Host:
 
     def request(
         self, source: str | bytes, profile: str, inputs: Mapping[str, bytes] | None, deadline: Deadline | float | None,
-        tenant: str, actor: str, *, gate: bool = True, check_only: bool = False,
+        tenant: str, actor: str, *, limits: Mapping[str, float] | None = None, gate: bool = True,
+        check_only: bool = False,
     ) -> runs.Request:  # fmt: skip
-        """Resolve names to values: the profile, this host's plan for it, the image."""
+        """Resolve names to values: the profile as tightened, this host's plan for it, the image."""
         if not isinstance(source, (str, bytes)):
             raise TypeError(f"a source is text or bytes, not {type(source).__name__}")
         if deadline is not None and not isinstance(deadline, (Deadline, int, float)):
             raise TypeError(f"a deadline is a Deadline or seconds, not {type(deadline).__name__}")
         self._rooms.require_open()
         until = Deadline.after(deadline) if isinstance(deadline, (int, float)) else deadline
-        loaded = load_profile(strongest(self) if profile == "strongest" else profile)
+        loaded = tighten(self.admitted(strongest(self) if profile == "strongest" else profile), limits or {})
         try:
             plan = decide(loaded, self.facts())
         except PolicyError as refusal:
-            raise PolicyError(f"{refusal}{self._alternative(loaded.name)}") from None
+            raise PolicyError(f"{refusal}{self._alternative(loaded)}", refusal.faults) from None
         if until is not None and math.isnan(until.at):
             raise Denied("a deadline that is not a number")  # every comparison with it would be false
         data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
@@ -232,6 +217,10 @@ class Host:
 
         return runs.run(request, self._leases, standing, cancellation, progress)
 
+    def admitted(self, profile: str) -> Profile:
+        """A profile by name or path, if nothing of it is above this host's ceiling; raises PolicyError."""
+        return admit(profile, self._ceiling)
+
     def facts(self) -> HostFacts:
         """What this host can enforce; probed once."""
         self._rooms.require_own_process()
@@ -240,13 +229,15 @@ class Host:
                 self._facts = HostFacts(examine().layers)
             return self._facts
 
-    def _alternative(self, refused: str) -> str:
+    def _alternative(self, refused: Profile) -> str:
         """What to say of a weaker profile that this host does enforce; it is never taken unasked."""
+        if refused.unbuilt:
+            return ""
         try:
             name = strongest(self)
         except PolicyError:
             return ""
-        return "" if name == refused else f". Profile {name!r} is enforceable here; it names what it does not hold"
+        return "" if name == refused.name else f". Profile {name!r} is enforceable here; it names what it does not hold"
 
     def _image(self, name: str) -> images.Image:
         with self._lock:
@@ -285,18 +276,18 @@ os.register_at_fork(after_in_child=_forget_shared)
 
 def run(
     source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None,
-    deadline: Deadline | float | None = None,
+    deadline: Deadline | float | None = None, *, limits: Mapping[str, float] | None = None,
 ) -> RunResult:  # fmt: skip
     """`Host.run` on the Host that this process shares."""
-    return shared().run(source, profile, inputs, deadline)
+    return shared().run(source, profile, inputs, deadline, limits=limits)
 
 
 async def arun(
     source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None,
-    deadline: Deadline | float | None = None,
+    deadline: Deadline | float | None = None, *, limits: Mapping[str, float] | None = None,
 ) -> RunResult:  # fmt: skip
     """`Host.arun` on the Host that this process shares."""
-    return await shared().arun(source, profile, inputs, deadline)
+    return await shared().arun(source, profile, inputs, deadline, limits=limits)
 
 
 def strongest(host: Host) -> str:
@@ -304,7 +295,7 @@ def strongest(host: Host) -> str:
     refusals = []
     for name in STRONGEST:
         try:
-            decide(load_profile(name), host.facts())
+            decide(host.admitted(name), host.facts())
         except Denied as refusal:
             refusals.append(str(refusal))
         else:
@@ -312,4 +303,4 @@ def strongest(host: Host) -> str:
     raise PolicyError("; ".join(refusals))
 
 
-__all__ = ["Host", "Stock", "SandboxFault", "arun", "load_profile", "profile_names", "run", "shared", "strongest"]
+__all__ = ["Host", "Stock", "SandboxFault", "arun", "run", "shared", "strongest"]

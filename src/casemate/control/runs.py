@@ -24,6 +24,7 @@ from casemate.control.leases import LOCAL, Leases
 from casemate.errors import SandboxFault
 from casemate.model import Artifact, Limit, Part, Reason, RunResult, Stream
 from casemate.policy import Plan
+from casemate.policy.limits import number
 from casemate.runtime import artifacts, report, seccomp, workspace
 from casemate.runtime.connection import Finished
 from casemate.runtime.images import Image
@@ -182,7 +183,7 @@ def _execute(
         stage, entry = "inspect", INSPECT
     job = GuestJob(
         id=name, stage=stage, gate=profile.gate.rules if request.gate else None, workdir=f"/tmp/job-{name}",
-        inputs=tuple(inputs), address_space=profile.stages.gate_memory, address_space_after=0, cpu_after=0,
+        inputs=tuple(inputs), address_space=number(profile.stages.gate_memory), address_space_after=0, cpu_after=0,
         budgets=_budgets(request.plan),
     )  # fmt: skip
     gated = request.gate and inspecting is None
@@ -253,7 +254,7 @@ def _stream(fd: int, total: int) -> Stream:
 
 def _budgets(plan: Plan) -> tuple[tuple[str, float], ...]:
     stages = plan.profile.stages
-    return (("handover", stages.handover), ("step", stages.step), ("facts", stages.facts))
+    return (("handover", number(stages.handover)), ("step", number(stages.step)), ("facts", number(stages.facts)))
 
 
 def _walls(plan: Plan, *, traced: bool) -> Walls:
@@ -273,7 +274,7 @@ def _walls(plan: Plan, *, traced: bool) -> Walls:
 def _bounds(plan: Plan) -> Bounds:
     limits = plan.profile.limits
     return Bounds(
-        wall=limits.wall_time, gate=plan.profile.stages.gate, cpu=limits.cpu_time,
+        wall=limits.wall_time, gate=number(plan.profile.stages.gate), cpu=limits.cpu_time,
         memory=limits.memory, processes=limits.processes, cpus=limits.cpus, stdout=limits.stdout_bytes,
         stderr=limits.stderr_bytes, report=limits.report_bytes, kill_on_output=limits.output_overflow == "kill",
         cgroup=plan.cgroups,

@@ -22,6 +22,8 @@ import signal
 from dataclasses import dataclass
 
 NEEDED = ("memory", "pids", "cpu")
+LEAVES = ("init", "exec-1")
+"""The groups in a sandbox's: its init with the execution's first process, and the guest."""
 WANTED = ("memory", "pids", "cpu", "cpuacct")
 PERIOD = 100_000
 """Microseconds of a CPU quota's period."""
@@ -275,23 +277,19 @@ class Group:
         text = _read(path).strip() if path else ""
         return int(text) if text.isdigit() else -1
 
-    def child_holds(self, name: str, pid: int) -> bool:
-        """True if a process is in the group `name` below it, in every hierarchy."""
-        return all(str(pid) in _read(f"{d}/{name}/cgroup.procs").split() for d in self._directories.values())
-
     def versions(self) -> tuple[int, ...]:
         """Of each hierarchy in use."""
         return tuple(h.version for h in self._directories)
 
-    def populations(self) -> dict[str, tuple[int, ...]]:
-        """How many processes each group below it holds, by hierarchy."""
-        found: dict[str, list[int]] = {}
-        for directory in self._directories.values():
-            with os.scandir(directory) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        found.setdefault(entry.name, []).append(len(_read(f"{entry.path}/cgroup.procs").split()))
-        return {name: tuple(counts) for name, counts in found.items()}
+    def processes(self) -> dict[str, tuple[frozenset[int], ...]]:
+        """Of a sandbox's group: the pids in each of its LEAVES, by hierarchy."""
+        return {
+            name: tuple(
+                frozenset(map(int, _read(f"{directory}/{name}/cgroup.procs").split()))
+                for directory in self._directories.values()
+            )
+            for name in LEAVES
+        }
 
     def limits(self) -> str:
         """Its limits as the kernel has them, for people."""

@@ -337,7 +337,7 @@ class Execution:
         if not late:
             if len(self._dead()) < len(self._made.pidfds) or (self._made.forked and self._exited is None):
                 return
-            if self.group is not None and self.group.members():
+            if self.group is not None and any(map(any, self.group.processes().values())):
                 self.group.kill()
                 return
         self.phase = Phase.DONE

@@ -100,8 +100,9 @@ class Executions:
                 bounds = kind.bounds
                 group = self._group.child(name, inner=True)
                 group.limit(memory=bounds.memory, processes=bounds.processes + 2, cpus=bounds.cpus)
-                mine = group.child("init").open_procs()
-                guests = group.child("exec-1").open_procs()
+                for_init, for_guest = cgroups.LEAVES
+                mine = group.child(for_init).open_procs()
+                guests = group.child(for_guest).open_procs()
             uid = os.geteuid() if self._uids is None else self._uids[0] + usermaps.init_id(slot) + 1
             made = Execution(name, kind, uid, group, template, self._loop)
             zygote = self._rooms.zygote(kind.room)

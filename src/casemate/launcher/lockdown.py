@@ -47,23 +47,28 @@ def see_limits(site: Site) -> str:
     return f"{len(wanted)} rlimits"
 
 
+_LIBRARY = 0b11 << 31
+"""Signals 32 and 33, which the C library keeps to itself (nptl(7))."""
+
+
 def session(_: Site) -> None:
     os.setsid()
     os.umask(0o077)
+    seen = status()
+    changed = int(seen["SigCgt"], 16) | int(seen["SigIgn"], 16)
     for number in range(1, signal.NSIG):
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            try:
-                signal.signal(number, signal.SIG_DFL)
-            except OSError:
-                continue  # the C library keeps 32 and 33 to itself
+        if changed & ~_LIBRARY & 1 << (number - 1):
+            signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 def see_session(_: Site) -> str:
     require(os.getsid(0) == os.getpid(), "not a session leader")
-    caught = int(status()["SigCgt"], 16) & ~(0b11 << 31)
-    require(caught == 0, f"signal handlers remain: {caught:x}")
-    require(status()["Umask"] == "0077", f"umask is {status()['Umask']}")
+    seen = status()
+    for name in ("SigCgt", "SigIgn", "SigBlk"):
+        left = int(seen[name], 16) & ~_LIBRARY
+        require(left == 0, f"{name} is {left:x}")
+    require(seen["Umask"] == "0077", f"umask is {seen['Umask']}")
     return "own session, every signal at its default"
 
 

@@ -6,6 +6,7 @@ one in a namespace of its own; here the same things are compared from where noth
 
 from __future__ import annotations
 
+import functools
 import os
 
 from . import cgroups, spec
@@ -55,7 +56,21 @@ def examine(pid: int, group: cgroups.Group | None, uid: int, others: set[str]) -
         raise Unlike(f"shares {', '.join(sorted(seen & ours))} with the host")
     if seen & others:
         raise Unlike(f"shares {', '.join(sorted(seen & others))} with a room or another sandbox")
-    if group is not None and not group.child_holds("exec-1", pid):
-        raise Unlike("is not in its cgroup")
+    if group is not None:
+        _in_its_groups(pid, group)
     detail = f"uid {uid}, {len(seen)} namespaces of its own, no capability, seccomp"
     return spec.Layer("keeper.outside", True, detail), seen
+
+
+def _in_its_groups(pid: int, group: cgroups.Group) -> None:
+    """The guest alone in exec-1, init and the execution's first process in init, in every hierarchy."""
+    found = group.processes()
+    if any(pids != {pid} for pids in found["exec-1"]) or any(len(pids) != 2 for pids in found["init"]):
+        counts = {name: [len(pids) for pids in each] for name, each in found.items()}
+        raise Unlike(f"is not in its cgroup: processes by hierarchy {counts}")
+
+
+@functools.cache
+def own_namespaces() -> frozenset[str]:
+    """The keeper's, which never change."""
+    return frozenset(os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES)

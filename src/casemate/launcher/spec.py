@@ -11,14 +11,16 @@ Units: seconds (`deadline` is CLOCK_MONOTONIC), bytes.
 from __future__ import annotations
 
 import array
+import functools
 import json
 import math
 import os
 import socket
 import struct
 import types
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from .messages import (
     CODE_ROOT,
@@ -118,47 +120,96 @@ Message = (
     | Warm
 )
 _KINDS: dict[str, Any] = {cls.kind: cls for cls in get_args(Message)}
-_HINTS: dict[type, dict[str, Any]] = {}
+
+
+@functools.cache
+def _names(cls: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cls))
 
 
 def _plain(value: object) -> object:
-    if is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value
+    cls = type(value)
+    if cls in (str, int, float, bool, type(None)):
+        return value
+    if cls is tuple:
+        return [_plain(item) for item in cast(tuple[object, ...], value)]
+    return {name: _plain(getattr(value, name)) for name in _names(cast(Any, cls))}
 
 
-def _build(kind: Any, value: object, where: str) -> Any:
-    origin = get_origin(kind)
+_Build = Callable[[object], Any]
+"""From what JSON gave to a value of one type; raises WireError, with the path to what is wrong before the colon."""
+
+
+@functools.cache
+def _builder(kind: Any) -> _Build:
+    """Made once for each type of a field, because a message has hundreds of values."""
+    origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        if value is None and type(None) in get_args(kind):
-            return None
-        return _build(next(k for k in get_args(kind) if k is not type(None)), value, where)
+        build = _builder(next(k for k in args if k is not type(None)))
+        return lambda value: None if value is None else build(value)
     if origin is tuple:
-        if not isinstance(value, list):
-            raise WireError(f"{where}: not a list")
-        args = get_args(kind)
-        if len(args) == 2 and args[1] is Ellipsis:
-            return tuple(_build(args[0], item, where) for item in value)
-        if len(args) != len(value):
-            raise WireError(f"{where}: {len(value)} items")
-        return tuple(_build(arg, item, where) for arg, item in zip(args, value, strict=True))
+        return _tuple(args)
     if is_dataclass(kind):
-        if not isinstance(value, dict):
-            raise WireError(f"{where}: not an object")
-        hints = _HINTS.get(kind) or _HINTS.setdefault(kind, get_type_hints(kind))  # type: ignore[arg-type]
-        names = [f.name for f in fields(kind)]
-        if set(value) != set(names):
-            raise WireError(f"{where}: members {sorted(set(value) ^ set(names))}")
-        return kind(**{name: _build(hints[name], value[name], f"{where}.{name}") for name in names})  # type: ignore[operator]
-    if kind is float and type(value) is int:
-        value = float(value)
-    if type(value) is not kind:
-        raise WireError(f"{where}: {type(value).__name__}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise WireError(f"{where}: {value}")
+        return _object(kind)
+    return _float if kind is float else _exactly(kind)
+
+
+def _tuple(args: tuple[Any, ...]) -> _Build:
+    if len(args) == 2 and args[1] is Ellipsis:
+        item = _builder(args[0])
+        return lambda value: tuple(map(item, _list(value)))
+    items = tuple(map(_builder, args))
+
+    def build(value: object) -> Any:
+        found = _list(value)
+        if len(found) != len(items):
+            raise WireError(f": {len(found)} items")
+        return tuple(each(one) for each, one in zip(items, found, strict=True))
+
+    return build
+
+
+def _list(value: object) -> list[object]:
+    if type(value) is not list:
+        raise WireError(": not a list")
     return value
+
+
+def _object(cls: Any) -> _Build:
+    hints = get_type_hints(cls)
+    members = [(name, _builder(hints[name])) for name in _names(cls)]
+    names = frozenset(_names(cls))
+
+    def build(value: object) -> Any:
+        if type(value) is not dict:
+            raise WireError(": not an object")
+        if value.keys() != names:
+            raise WireError(f": members {sorted(value.keys() ^ names)}")
+        built = []
+        for name, member in members:
+            try:
+                built.append(member(value[name]))
+            except WireError as error:
+                raise WireError(f".{name}{error}") from None
+        return cls(*built)
+
+    return build
+
+
+def _float(value: object) -> float:
+    number = float(value) if type(value) is int else value
+    if type(number) is not float or not math.isfinite(number):
+        raise WireError(f": {value!r:.40} is no finite number")
+    return number
+
+
+def _exactly(kind: type) -> _Build:
+    def build(value: object) -> Any:
+        if type(value) is not kind:
+            raise WireError(f": {type(value).__name__}")
+        return value
+
+    return build
 
 
 def encode(message: Message) -> bytes:
@@ -181,7 +232,10 @@ def decode(data: bytes) -> Message:
         if not isinstance(plain, dict):
             raise WireError("not an object")
         cls = _KINDS[plain.pop("kind")]
-        message: Message = _build(cls, plain, cls.kind)
+        try:
+            message: Message = _builder(cls)(plain)
+        except WireError as error:
+            raise WireError(f"{cls.kind}{error}") from None
     except WireError:
         raise
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
