@@ -33,8 +33,8 @@ MESSAGES = (
     m.Guest("x1", True, "/tmp/job-x1", WALLS),
     m.Job("a:run", JOB),
     m.Locked("x1", LAYERS),
-    m.Rehearse("x1"),
-    m.Rehearsed("x1"),
+    m.Prefault("x1"),
+    m.Prefaulted("x1"),
     m.Exited("x1", 3, 0, 0.25),
     m.Warm("cad", LAYERS),
 )

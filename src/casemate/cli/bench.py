@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from casemate.bench import report, suites
 from casemate.bench.latency import examples_in
-from casemate.bench.measure import Figure
+from casemate.bench.measure import ROUNDS, Figure, Turns
 from casemate.cli import documents, terminal
 from casemate.cli.run import writable
 from casemate.cli.status import WELL
@@ -23,9 +26,22 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--examples", type=Path, default=Path("examples"), metavar="DIR", help="scripts of the example set"
     )
+    parser.add_argument("--rounds", type=rounds, default=ROUNDS, metavar="N", help="of each comparison (default: 20)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the results there, as Markdown")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
     parser.set_defaults(command=main)
+
+
+def rounds(text: str) -> int:
+    """A positive number."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("at least one round is needed")
+    return value
+
+
+def _tick(progress: Callable[[str], None], suite: str, count: Iterator[int]) -> None:
+    progress(f"{suite}: {next(count)} turns")
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -43,13 +59,11 @@ def main(arguments: argparse.Namespace) -> int:
     for suite in arguments.suite or suites.NAMES:
         figures: list[Figure] = []
         with terminal.progress(suite, quiet=arguments.json) as progress:
-            turns = [0]
+            count = itertools.count(1)
+            tick = partial(_tick, progress, suite, count)
 
-            def tick(turns: list[int] = turns, suite: str = suite) -> None:
-                turns[0] += 1
-                progress(f"{suite}: {turns[0]} turns")
-
-            for figure in suites.run(suite, request.image, examples_in(arguments.examples), notes, tick):
+            turns = Turns(arguments.rounds, tick=tick)
+            for figure in suites.run(suite, request.image, examples_in(arguments.examples), notes, turns):
                 figures.append(figure)
         found[suite] = tuple(figures)
         if not arguments.json:

@@ -141,7 +141,7 @@ class Executions:
         """
         free = [made for made in self._alive.values() if made.run is None and made.kind == kind and made.usable]
         free = [made for made in free if made.sound() and not self._stock.expired(made)]
-        return max(free, key=lambda made: (made.phase is Phase.READY, made.rehearsed, made.age), default=None)
+        return max(free, key=lambda made: (made.phase is Phase.READY, made.prefaulted, made.age), default=None)
 
     def _restock(self) -> None:
         """End those of the stock that must go, and begin one that is missing."""
@@ -154,7 +154,7 @@ class Executions:
             except OSError:
                 self._stock.pause()
         if idle := self._stock.idle(self._alive.values()):
-            idle.rehearse()
+            idle.prefault()
 
     # --- time -----------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,8 @@ CODE_ROOT = "/opt/casemate"
 class Template:
     """A zygote to start in a room; `warm` is "module:function", called once before any fork.
 
-    `rehearse` is one that gives an iterator of steps ("" for none): what a guest may do before it has its job.
+    `rehearse` is another ("" for none), called in a fork that ends after it: the pages that it writes are those that a
+    job is going to write.
     """
 
     name: str
@@ -253,18 +254,18 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearse:
-    """Keeper → guest, on `setup`: a core is idle; do what makes the first steps of a job cheap, until the job comes."""
+class Prefault:
+    """Keeper → guest, on `setup`: a core is idle; take copies of the pages that a job is going to write."""
 
-    kind = "rehearse"
+    kind = "prefault"
     id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
+class Prefaulted:
     """Guest → keeper, on `setup`: done, or broken off because its job came."""
 
-    kind = "rehearsed"
+    kind = "prefaulted"
     id: str
 
 

@@ -38,9 +38,9 @@ from .messages import (
     Layer,
     Locked,
     Placed,
+    Prefault,
+    Prefaulted,
     Ready,
-    Rehearse,
-    Rehearsed,
     Room,
     Run,
     Sandbox,
@@ -72,8 +72,8 @@ __all__ = [
     "MAX_MESSAGE",
     "Message",
     "Ready",
-    "Rehearse",
-    "Rehearsed",
+    "Prefault",
+    "Prefaulted",
     "Room",
     "Run",
     "Sandbox",
@@ -102,8 +102,8 @@ Message = (
     Room
     | Run
     | Demand
-    | Rehearse
-    | Rehearsed
+    | Prefault
+    | Prefaulted
     | Cancel
     | Ready
     | Started
