@@ -21,6 +21,7 @@ MESSAGES = (
     m.Run("x1", "r1", "cad", "a:run", JOB, WALLS, BOUNDS, True, 12345.678901234),
     m.Run("x2", "r1", "cad", "a:run", OPEN_JOB, WALLS, BOUNDS, False, 0.0),
     m.Demand("r1", "cad", WALLS, BOUNDS),
+    m.Retire("r1"),
     m.Cancel("x1"),
     m.Ready("r1", LAYERS),
     m.Started("x1"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 ROUNDS, WARMUP = 20, 3
-SETTLE = 0.1
+SETTLE = 0.4
 """Seconds before each turn: what the one before began in the background must not run in the next one's time."""
 
 

@@ -52,32 +52,27 @@ def main(arguments: argparse.Namespace) -> int:
     found: dict[str, tuple[Figure, ...]] = {}
     with Host() as host:
         request = host.request("", "cad", None, None, "local", "local")
-        layers = ", ".join(
-            layer for layer in request.plan.profile.layers.required if layer not in request.plan.degraded
-        )
-    where = report.machine(layers)
+    degraded = request.plan.degraded
+    where = report.machine(", ".join(layer for layer in request.plan.profile.layers.required if layer not in degraded))
+    examples = examples_in(arguments.examples)
     for suite in arguments.suite or suites.NAMES:
-        figures: list[Figure] = []
-        with terminal.progress(suite, quiet=arguments.json) as progress:
-            count = itertools.count(1)
-            tick = partial(_tick, progress, suite, count)
-
-            turns = Turns(arguments.rounds, tick=tick)
-            for figure in suites.run(suite, request.image, examples_in(arguments.examples), notes, turns):
-                figures.append(figure)
-        found[suite] = tuple(figures)
         if not arguments.json:
             terminal.say(suite)
-            for figure in figures:
-                line = (
-                    f"  {report.value(figure):>10}  {report.aim(figure):<8} {report.reached(figure):<4} {figure.name}"
-                )
-                terminal.say(line)
-    if arguments.out:
-        arguments.out.write_text(report.markdown(where, found, notes), "utf-8")
+        with terminal.progress(suite, quiet=arguments.json) as progress:
+            turns = Turns(arguments.rounds, tick=partial(_tick, progress, suite, itertools.count(1)))
+            for figure in suites.run(suite, request.image, examples, notes, turns):
+                found[suite] = (*found.get(suite, ()), figure)
+                if not arguments.json:
+                    terminal.say(_line(figure))
+                if arguments.out:  # at once: a run takes long, and what was measured stays measured
+                    arguments.out.write_text(report.markdown(where, found, notes), "utf-8")
     if arguments.json:
         print(documents.dump(documents.BenchDocument(where, found, tuple(notes), WELL)))
     else:
         for note in notes:
             terminal.say(f"note: {note}")
     return WELL
+
+
+def _line(figure: Figure) -> str:
+    return f"  {report.value(figure):>10}  {report.aim(figure):<8} {report.reached(figure):<4} {figure.name}"

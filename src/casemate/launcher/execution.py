@@ -355,7 +355,7 @@ class Execution:
         if run is None:
             return
         if self._reason == "fault":
-            self._loop.tell(spec.Fault(run.id, self._fault or "unknown"), ())
+            self._loop.tell(spec.Fault(run.id, self._fault or "unknown", begun=self._started > 0), ())
             return
         group = self.group
         out, err, report = self._streams

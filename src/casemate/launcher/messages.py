@@ -119,6 +119,14 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
+class Retire:
+    """Caller → keeper: nothing new will be asked of this room; end it when its last execution is over."""
+
+    kind = "retire"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """Caller → keeper."""
 
@@ -187,6 +195,8 @@ class Fault:
     message: str
     busy: bool = False
     """True: nothing is broken, there is only no room left."""
+    begun: bool = True
+    """False: not a byte of the job was read, so it may be tried again elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

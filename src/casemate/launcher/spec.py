@@ -41,6 +41,7 @@ from .messages import (
     Prefault,
     Prefaulted,
     Ready,
+    Retire,
     Room,
     Run,
     Sandbox,
@@ -72,6 +73,7 @@ __all__ = [
     "MAX_MESSAGE",
     "Message",
     "Ready",
+    "Retire",
     "Prefault",
     "Prefaulted",
     "Room",
@@ -102,6 +104,7 @@ Message = (
     Room
     | Run
     | Demand
+    | Retire
     | Prefault
     | Prefaulted
     | Cancel
