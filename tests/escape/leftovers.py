@@ -75,11 +75,14 @@ def known(name):
 
 def file_lock(command, kind):
     fd = os.open(os.__file__, os.O_RDONLY)
-    told = fcntl.fcntl(fd, command, struct.pack("hhqqi4x", kind, 0, 0, 0, 0))
+    try:
+        told = fcntl.fcntl(fd, command, struct.pack("hhqqi4x", kind, 0, 0, 0, 0))
+    except OSError as error:
+        return errno.errorcode[error.errno]
     if command == 37:
         return fd
     os.close(fd)
-    return struct.unpack("hhqqi4x", told)[0] != fcntl.F_UNLCK
+    return "none" if struct.unpack("hhqqi4x", told)[0] == fcntl.F_UNLCK else "there"
 """
 PLACES = (
     "/", "/dev", "/dev/mqueue", "/dev/shm", "/etc", "/home", "/opt", "/opt/casemate", "/proc", "/root", "/run",
@@ -185,7 +188,7 @@ EVERYWHERE = (
     Row("logging", "logging.getLogger().level", "logging.getLogger().setLevel(7)", 30),
     Row("socket timeout", "socket.getdefaulttimeout()", "socket.setdefaulttimeout(1.0)", None),
     # F_OFD_GETLK and F_OFD_SETLK (fcntl(2)) on a file of the image, which is the same file in every sandbox.
-    Row("file locks", "file_lock(36, fcntl.F_WRLCK)", "file_lock(37, fcntl.F_RDLCK)", False),
+    Row("file locks", "file_lock(36, fcntl.F_WRLCK)", "file_lock(37, fcntl.F_RDLCK)", "EPERM", held=True),
     Row(
         "System V shared memory",
         "called(libc.shmget(MARK, 0, 0))",

@@ -147,7 +147,7 @@ GUARDS = (
         "os.close(os.open('made', os.O_CREAT | os.O_WRONLY, 0o666))\nattempt(lambda: os.stat('made').st_mode & 0o077)",
         (
             ("launcher/lockdown.py", "    os.umask(0o077)\n", "    os.umask(0)\n"),
-            ("launcher/lockdown.py", 'require(status()["Umask"] == "0077"', "require(True"),
+            ("launcher/lockdown.py", 'require(seen["Umask"] == "0077"', "require(True"),
         ),
     ),
 )  # fmt: skip
