@@ -92,9 +92,9 @@ class Host:
             self.request(source, profile, inputs, deadline, tenant, actor, limits=limits), runs.Cancellation(), progress
         )
 
-    def warm(self, profile: str = "cad") -> None:
+    def warm(self, profile: str = "cad", limits: Mapping[str, float] | None = None) -> None:
         """Start what the first job under this profile would wait for: the keeper, a room, a warm template, a stock."""
-        request = self.request("", profile, None, None, LOCAL, LOCAL)
+        request = self.request("", profile, None, None, LOCAL, LOCAL, limits=limits)
         ground = self._rooms.standing(request.image, TEMPLATES[request.template])
         runs.demand(request, ground)
         ground.release()
