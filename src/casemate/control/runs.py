@@ -51,6 +51,8 @@ class Request:
     template: str = "cad"
     gate: bool = True
     check_only: bool = False
+    traced: bool = False
+    """True: the filter refuses next to nothing, so that what a job needs can be recorded (control/tracing.py)."""
 
     @property
     def claimed(self) -> bool:
@@ -158,7 +160,7 @@ def run(
 
 def demand(request: Request, ground: Standing) -> None:
     """Have sandboxes for requests like this one built before the first comes."""
-    ground.demand(_walls(request.plan), _bounds(request.plan))
+    ground.demand(_walls(request.plan, traced=request.traced), _bounds(request.plan))
 
 
 def _execute(
@@ -187,9 +189,9 @@ def _execute(
     gated = request.gate and inspecting is None
     with workspace.sealed(source, *inputs.values()) as descriptors:
         future = ground.start(
-            name=name, entry=entry, job=job, walls=_walls(request.plan), bounds=_bounds(request.plan),
-            gated=gated,
-            deadline=end, descriptors=descriptors, started=lambda: progress("script" if inspecting is None else "step"),
+            name=name, entry=entry, job=job, walls=_walls(request.plan, traced=request.traced),
+            bounds=_bounds(request.plan), gated=gated, deadline=end, descriptors=descriptors,
+            started=lambda: progress("script" if inspecting is None else "step"),
         )  # fmt: skip
         finished = _wait(future, lambda: ground.connection.cancel(name), cancellation)
     try:
@@ -255,14 +257,16 @@ def _budgets(plan: Plan) -> tuple[tuple[str, float], ...]:
     return (("handover", number(stages.handover)), ("step", number(stages.step)), ("facts", number(stages.facts)))
 
 
-def _walls(plan: Plan) -> Walls:
+def _walls(plan: Plan, *, traced: bool) -> Walls:
     profile, limits = plan.profile, plan.profile.limits
     return Walls(
         disk_bytes=limits.disk_bytes, inodes=limits.inodes, open_files=limits.open_files, file_size=limits.file_size,
         address_space=limits.address_space, data=limits.data,
         processes=limits.processes + (PIDS_FIRST if plan.cgroups else 0),
         cpu_seconds=max(1, round(limits.cpu_time)) + (REHEARSAL if plan.cgroups else 0),
-        seccomp=seccomp.compiled(profile.kernel.syscalls),
+        seccomp=seccomp.compiled(
+            profile.kernel.syscalls, unix=limits.sockets > 0, inet=profile.network.egress != "none", traced=traced
+        ),
         landlock=profile.kernel.landlock == "required",
     )  # fmt: skip
 
