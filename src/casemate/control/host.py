@@ -29,6 +29,7 @@ from casemate.runtime.rooms import Rooms, Standing, Stock, Template
 TEMPLATES = {
     "cad": Template("cad", "casemate.guest.warm:cad", "casemate.guest.warm:rehearse"),
     "light": Template("light", "casemate.guest.light:warm", ""),
+    "program": Template("program", "casemate.guest.program:warm", ""),
 }
 STRONGEST = ("cad", "cad-rlimit")
 """CAD profiles, strongest first."""
@@ -198,11 +199,14 @@ class Host:
             raise PolicyError(f"{refusal}{self._alternative(loaded)}", refusal.faults) from None
         if until is not None and math.isnan(until.at):
             raise Denied("a deadline that is not a number")  # every comparison with it would be false
+        plain = loaded.artifacts.inspection == "none"
+        if plain and check_only:
+            raise Denied(f"profile {loaded.name!r} has no gate, so there is nothing to check")
         data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
         return runs.Request(
             source=data, plan=plan, image=self._image(loaded.filesystem.image), inputs=dict(inputs or {}),
             deadline=until, tenant=tenant, actor=actor, gate=gate, check_only=check_only,
-            template="light" if check_only else "cad",
+            template="program" if plain else "light" if check_only else "cad",
         )  # fmt: skip
 
     def execute(
@@ -231,8 +235,6 @@ class Host:
 
     def _alternative(self, refused: Profile) -> str:
         """What to say of a weaker profile that this host does enforce; it is never taken unasked."""
-        if refused.unbuilt:
-            return ""
         try:
             name = strongest(self)
         except PolicyError:
