@@ -71,7 +71,7 @@ def _headline(outcome: Outcome) -> tuple[str, str]:
 
 
 def show(name: str, result: RunResult, paths: dict[str, str]) -> None:
-    """The outcome, the parts with their facts, and where the files are."""
+    """The outcome, the parts with their facts, where the files are, and what was printed."""
     headline, style = _headline(result.outcome)
     say(f"{name}: {headline}", style)
     if result.outcome.message and not result.outcome.denials:
@@ -92,10 +92,12 @@ def show(name: str, result: RunResult, paths: dict[str, str]) -> None:
         say("  file and facts are the script's own claim", "yellow")
     for part in result.parts:
         _show_part(part, paths)
+    for artifact in () if result.parts else result.artifacts.values():
+        say(f"  {artifact.name}: {artifact.size} bytes, {paths.get(artifact.name, 'not written, for want of --out')}")
     for notice in result.warnings:
         say(f"  {notice.code}: {notice.message}" + (f" (line {notice.line})" if notice.line else ""), "yellow")
     _show_stream("stdout", result.stdout)
-    if not result.ok:
+    if not result.ok or result.outcome.verdict is None:
         _show_stream("stderr", result.stderr)
 
 

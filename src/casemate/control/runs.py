@@ -130,7 +130,7 @@ def run(
         end = began + profile.limits.wall_time
         end = min(end, request.deadline.at) if request.deadline else end
         budgets = dict(rendered.budgets(request.plan))
-        progress("gate" if request.gated else "sandbox")
+        progress("gate")
         first = _execute(request, ground, f"{name}-1", end, cancellation, progress, inspecting=None)
         if request.program:
             return _of_program(name, request, ground, first)
