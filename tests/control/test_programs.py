@@ -127,6 +127,8 @@ import os, subprocess
 names = subprocess.getoutput("ps -eo comm=").split()
 print(sorted(set(names) - {"ps", "sh"}) != [], len(names) <= 3, os.cpu_count() > 0)
 """, "True True True\n"),
+    Program("its streams by name", "import os\nprint(os.system('echo out > /dev/stdout; echo err > /dev/stderr'))",
+            "out\n0\n", "err\n"),
     Program("exit code", "import sys\nprint('x')\nsys.exit(7)", "x\n", code=7),
     Program("exit with a message", "raise SystemExit('no good')", "", "no good\n", 1),
     Program("exit builtin", "exit(4)", code=4),

@@ -58,7 +58,6 @@ class Host:
         self._ceiling = ceiling
         self._lock = threading.Lock()
         self._facts: HostFacts | None = None
-        self._images: dict[str, images.Image] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -242,10 +241,8 @@ class Host:
         return "" if name == refused.name else f". Profile {name!r} is enforceable here; it names what it does not hold"
 
     def _image(self, name: str) -> images.Image:
-        with self._lock:
-            if name not in self._images:
-                self._images[name] = images.find(name, self._stores)
-            return self._images[name]
+        """The one that has this name now: it may have been built anew since the last job."""
+        return images.find(name, self._stores)
 
 
 _shared: tuple[int, Host] | None = None

@@ -11,8 +11,6 @@ from casemate.runtime.rooms import Bounds, Walls
 
 PIDS_FIRST = 8
 """By how much RLIMIT_NPROC is above pids.max, which counts its refusals where we can see them."""
-REHEARSAL = 1
-"""Seconds by which RLIMIT_CPU is above the cgroup's count, which begins with the job and not with the rehearsal."""
 
 
 def budgets(plan: Plan) -> tuple[tuple[str, float], ...]:
@@ -30,7 +28,7 @@ def walls(plan: Plan, *, traced: bool) -> Walls:
         disk_bytes=limits.disk_bytes, inodes=limits.inodes, open_files=limits.open_files, file_size=limits.file_size,
         address_space=limits.address_space, data=limits.data,
         processes=limits.processes + (PIDS_FIRST if plan.cgroups else 0),
-        cpu_seconds=max(1, round(limits.cpu_time)) + (REHEARSAL if plan.cgroups else 0),
+        cpu_seconds=max(1, round(limits.cpu_time)),
         seccomp=seccomp.compiled(
             profile.kernel.syscalls, unix=limits.sockets > 0, inet=up, pty=profile.devices.pty, traced=traced
         ),

@@ -26,7 +26,7 @@ from casemate.model import Artifact, Limit, Notice, Part, Reason, RunResult, Str
 from casemate.policy import Plan
 from casemate.policy.limits import applicable
 from casemate.runtime import artifacts, report, workspace
-from casemate.runtime.connection import Finished
+from casemate.runtime.connection import Finished, NotBegun
 from casemate.runtime.images import Image
 from casemate.runtime.rooms import Ended, GuestJob, Standing
 
@@ -131,7 +131,7 @@ def run(
         end = min(end, request.deadline.at) if request.deadline else end
         budgets = dict(rendered.budgets(request.plan))
         progress("gate")
-        first = _execute(request, ground, f"{name}-1", end, cancellation, progress, inspecting=None)
+        first = _execute(request, ground, standing, f"{name}-1", end, cancellation, progress, inspecting=None)
         if request.program:
             return _of_program(name, request, ground, first)
         outcome = outcomes.of_script(
@@ -155,7 +155,14 @@ def run(
             else:
                 progress("inspect")
                 second = _execute(
-                    request, ground, f"{name}-2", end, cancellation, progress, inspecting=(handover, first.files)
+                    request,
+                    ground,
+                    standing,
+                    f"{name}-2",
+                    end,
+                    cancellation,
+                    progress,
+                    inspecting=(handover, first.files),
                 )
                 outcome, parts = outcomes.of_inspection(
                     outcome, second.facts, second.report, handover, second.refused, budgets
@@ -187,8 +194,9 @@ def demand(request: Request, ground: Standing) -> None:
 
 
 def _execute(
-    request: Request, ground: Standing, name: str, end: float, cancellation: Cancellation,
-    progress: Callable[[str], None], *, inspecting: tuple[report.HandoverRecord, Mapping[str, Artifact]] | None,
+    request: Request, ground: Standing, again: Callable[[], Standing], name: str, end: float,
+    cancellation: Cancellation, progress: Callable[[str], None], *,
+    inspecting: tuple[report.HandoverRecord, Mapping[str, Artifact]] | None,
 ) -> Executed:  # fmt: skip
     """One sandbox, one execution: build, run, stop, collect, let go."""
     profile = request.plan.profile
@@ -204,19 +212,30 @@ def _execute(
         )
         source, inputs = b"", {"manifest.json": manifest.encode(), **{n: a.data for n, a in files.items()}}
         stage, entry = "inspect", INSPECT
-    job = GuestJob(
-        id=name, stage=stage, gate=profile.gate.rules if request.gated else None, workdir=f"/tmp/job-{name}",
-        inputs=tuple(inputs), address_space=applicable(profile.stages.gate_memory), address_space_after=0, cpu_after=0,
-        budgets=rendered.budgets(request.plan),
-    )  # fmt: skip
     gated = request.gated and inspecting is None
     with workspace.sealed(source, *inputs.values()) as descriptors:
-        future = ground.start(
-            name=name, entry=entry, job=job, walls=rendered.walls(request.plan, traced=request.traced),
-            bounds=rendered.bounds(request.plan), gated=gated, deadline=end, descriptors=descriptors,
-            started=lambda: progress("script" if inspecting is None else "step"),
-        )  # fmt: skip
-        finished = _wait(future, lambda: ground.connection.cancel(name), cancellation)
+
+        def attempt(ground: Standing, name: str) -> Finished:
+            job = GuestJob(
+                id=name, stage=stage, gate=profile.gate.rules if request.gated else None, workdir=f"/tmp/job-{name}",
+                inputs=tuple(inputs), address_space=applicable(profile.stages.gate_memory), address_space_after=0,
+                cpu_after=0, budgets=rendered.budgets(request.plan),
+            )  # fmt: skip
+            future = ground.start(
+                name=name, entry=entry, job=job, walls=rendered.walls(request.plan, traced=request.traced),
+                bounds=rendered.bounds(request.plan), gated=gated, deadline=end, descriptors=descriptors,
+                started=lambda: progress("script" if inspecting is None else "step"),
+            )  # fmt: skip
+            return _wait(future, lambda: ground.connection.cancel(name), cancellation)
+
+        try:
+            finished = attempt(ground, name)
+        except NotBegun:
+            # The room fell, or its image was built anew, between the asking and the answer.
+            try:
+                finished = attempt(again(), f"{name}-again")
+            except TimeoutError as error:
+                raise SandboxFault(str(error)) from None
     try:
         return _collect(finished, request, request.claimed or inspecting is not None)
     finally:

@@ -49,7 +49,8 @@ class Executions:
         except OSError as error:
             spec.close_all(descriptors)
             busy = error.errno == errno.EUSERS
-            self._loop.tell(spec.Fault(message.id, (busy and error.strerror) or str(error), busy=busy), ())
+            why = (busy and error.strerror) or str(error)
+            self._loop.tell(spec.Fault(message.id, why, busy=busy, begun=False), ())
             return
         self._stock.want(kind)
         self._runs[message.id] = made
@@ -70,6 +71,11 @@ class Executions:
         if made := self._alive.get(message.id):
             made.guarded(lambda: made.on_refused(message.message))()
         return made is not None
+
+    def retire(self, room: str) -> None:
+        """A room is not asked for anything new; what waits in it ends now, and it with its last execution."""
+        self._stock.forget(room)
+        self._rooms.retire(room)
 
     def lost(self, room: str) -> None:
         """A room is gone, with its templates."""
@@ -141,7 +147,7 @@ class Executions:
         """
         free = [made for made in self._alive.values() if made.run is None and made.kind == kind and made.usable]
         free = [made for made in free if made.sound() and not self._stock.expired(made)]
-        return max(free, key=lambda made: (made.phase is Phase.READY, made.rehearsed, made.age), default=None)
+        return max(free, key=lambda made: (made.phase is Phase.READY, made.prefaulted, made.age), default=None)
 
     def _restock(self) -> None:
         """End those of the stock that must go, and begin one that is missing."""
@@ -154,7 +160,7 @@ class Executions:
             except OSError:
                 self._stock.pause()
         if idle := self._stock.idle(self._alive.values()):
-            idle.rehearse()
+            idle.prefault()
 
     # --- time -----------------------------------------------------------------------------------------------------
 
@@ -175,6 +181,7 @@ class Executions:
                     self._runs.pop(made.run.id, None)
                 elif made.failed:
                     self._stock.pause()
+        self._rooms.end_retired({made.kind.room for made in self._alive.values()})
         self._restock()
 
     def destroy(self) -> None:

@@ -155,6 +155,9 @@ class Keeper:
         elif isinstance(message, spec.Demand):
             spec.close_all(descriptors)
             self._executions.demand(message)
+        elif isinstance(message, spec.Retire):
+            spec.close_all(descriptors)
+            self._executions.retire(message.id)
         elif isinstance(message, spec.Cancel):
             spec.close_all(descriptors)
             self._executions.cancel(message.id)

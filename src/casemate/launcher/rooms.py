@@ -21,6 +21,7 @@ class Place:
     warm: set[str] = field(default_factory=set)
     namespaces: set[str] = field(default_factory=set)
     layers: tuple[spec.Layer, ...] = ()
+    retired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,17 @@ class Rooms:
             os.kill(place.pid, 9)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(place.pid, 0)
+
+    def retire(self, room_id: str) -> None:
+        """End this room when no execution is in it any more."""
+        if place := self._places.get(room_id):
+            place.retired = True
+
+    def end_retired(self, in_use: set[str]) -> None:
+        """End those that are retired and not in use."""
+        for name, place in list(self._places.items()):
+            if place.retired and name not in in_use:
+                self._lose(place, "retired")
 
     def destroy(self) -> None:
         """End every room."""

@@ -102,16 +102,15 @@ class Stock:
         return None
 
     def idle(self, alive: Collection[Execution]) -> Execution | None:
-        """The one to rehearse now, if a core has nothing better to do: the oldest of a kind that has not.
+        """The one to prefault now, if a core has nothing better to do: the oldest of a kind that is not.
 
-        As many of a kind as there are cores: a rehearsed one holds several times the memory. Not without a cgroup,
-        because there the rehearsal would count as the job's time.
+        As many of a kind as there are cores: a prefaulted one holds several times the memory.
         """
-        if sum(made.phase in (Phase.PREPARING, Phase.RUNNING) or made.rehearsing for made in alive) >= self._cores:
+        if sum(made.phase in (Phase.PREPARING, Phase.RUNNING) or made.prefaulting for made in alive) >= self._cores:
             return None
         for kind in reversed(self._kinds):
             waiting = [made for made in alive if made.waiting and made.kind == kind]
-            fresh = [made for made in waiting if not made.rehearsed and not made.rehearsing]
-            if kind.bounds.cgroup and fresh and len(waiting) - len(fresh) < self._cores:
+            fresh = [made for made in waiting if not made.prefaulted and not made.prefaulting]
+            if fresh and len(waiting) - len(fresh) < self._cores:
                 return max(fresh, key=lambda made: made.age)
         return None

@@ -90,6 +90,7 @@ class Rooms:
             if key not in self._rooms or connection.lost(self._rooms[key][0]):
                 name = uuid.uuid4().hex[:12]
                 room = spec.Room(name, str(image.root), image.site_packages, (template,))
+                self._retire_older(connection, image, template)
                 self._rooms[key] = (name, connection.room(room))
             name, future = self._rooms[key]
         try:
@@ -102,6 +103,13 @@ class Rooms:
             self.forget(name)
             raise
         return Standing(connection, name, template.name, ready.layers)
+
+    def _retire_older(self, connection: Connection, image: images.Image, template: Template) -> None:
+        """Rooms of what this image was before it was built anew."""
+        for key, (name, _) in list(self._rooms.items()):
+            if key != (image, template) and key[0].name == image.name and key[1] == template:
+                del self._rooms[key]
+                connection.retire(name)
 
     def forget(self, name: str) -> None:
         """A room that is lost; the next job makes a new one."""

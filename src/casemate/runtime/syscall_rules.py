@@ -44,6 +44,7 @@ _NO_CODE = Match(2, _PROT_EXEC, 0)
 # O_ACCMODE, O_CREAT, O_TRUNC, O_TMPFILE's own bit (open(2)).
 _WRITING = 0o3 | 0o100 | 0o1000 | 0o20000000
 _FIFO, _FORMAT = 0o010000, 0o170000
+_FCNTL, _LOCKS = (0, 1, 2, 3, 4, 1030, 1032), (5, 6, 7, 36, 37, 38)
 
 RULES: dict[str, Alternatives] = {
     # What the C library asks of clone(2), and nothing else: fork() (CHILD_SETTID | CHILD_CLEARTID | SIGCHLD), vfork()
@@ -51,10 +52,10 @@ RULES: dict[str, Alternatives] = {
     # | PARENT_SETTID | CHILD_CLEARTID, glibc with and without DETACHED). A list of flags to refuse would have to be
     # complete: CLONE_PARENT makes a child of the template's, any of the NEW ones a namespace.
     "clone": _one_of(0, (0x01200011, 0x00004111, 0x003D0F00, 0x007D0F00, 0x00000011), WORD),
-    # Duplicates, close-on-exec, status flags, record locks of both kinds, the size of a pipe. Not the owner and signal
-    # of a descriptor (it would send signals), leases and directory notices (they make others wait, or signal), a pipe's
-    # size (memory of the kernel's, counted for each user), seals.
-    "fcntl": _one_of(1, (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)),
+    # Duplicates, close-on-exec, status flags, the size of a pipe. Not the owner and signal of a descriptor (it would
+    # send signals), leases and directory notices (they make others wait, or signal), a pipe's size (memory of the
+    # kernel's, counted for each user), seals; and no locks: those on a file of the image are seen in every sandbox.
+    "fcntl": _one_of(1, _FCNTL),
     # isatty (TCGETS; from glibc 2.42 TCGETS2), window size, bytes waiting, close-on-exec and not, non-blocking
     # (ioctl_tty(2)). Not TIOCSTI and TIOCLINUX, which put input into a terminal, nor anything of a device.
     "ioctl": _REQUESTS,
@@ -81,6 +82,8 @@ VARIANTS: dict[tuple[str, str], Alternatives] = {
     # As above, but a private page of one's own may be both: ctypes callbacks, regular expressions that are compiled.
     ("mmap", "own-code"): ((_NO_CODE,), (Match(3, _MAP_TYPE, _MAP_PRIVATE),)),
     ("openat", "read-only"): ((Match(2, _WRITING, 0),),),
+    # As above, and record locks of both kinds: sqlite3, dbm, mailbox.
+    ("fcntl", "locks"): _one_of(1, _FCNTL + _LOCKS),
 }
 """What a set may ask for instead, in its `[arguments]` table: (call, name)."""
 
