@@ -32,6 +32,7 @@ bench: setup
 syscalls: setup
 	$(BIN)/casemate syscalls trace cad tests/data/syscalls/cad examples tests/data/honest tests/data/results \
 		tests/data/errors tests/data/hazards/s*.py tests/data/hazards/t*.py --record tests/data/syscalls/recorded/cad.json
+	$(BIN)/casemate syscalls trace python tests/data/syscalls/python --record tests/data/syscalls/recorded/python.json
 	$(BIN)/casemate syscalls trace strict tests/data/syscalls/strict --record tests/data/syscalls/recorded/strict.json
 
 clean:

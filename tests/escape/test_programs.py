@@ -26,9 +26,9 @@ def attempt(name, what):
     try:
         found = what()
     except BaseException as error:
-        print(name, "HELD", type(error).__name__, error)
+        print(f"{name}:", "HELD", type(error).__name__, error)
     else:
-        print(name, "OPEN" if found else "HELD", found)
+        print(f"{name}:", "OPEN" if found else "HELD", found)
 def copied(path="x"):
     with open("/usr/bin/true", "rb") as source, open(path, "wb") as target:
         target.write(source.read())
@@ -113,8 +113,16 @@ def fork_execute():
     os.write(fd, open("/usr/bin/true", "rb").read())
     return subprocess.run([f"/proc/self/fd/{fd}"], pass_fds=[fd]).returncode == 0
 """),
-    Attack("execveat", "plain", "__import__('ctypes').CDLL(None).syscall(322, -100, b'/usr/bin/true', 0, 0, 0) == 0",
-           (without("seccomp"),)),
+    Attack("execveat", "plain", "execute_at()", (without("seccomp"),), """
+def execute_at():
+    import ctypes
+    pid = os.fork()
+    if pid == 0:
+        argv = (ctypes.c_char_p * 2)(b"true", None)
+        ctypes.CDLL(None).syscall(322, -100, b"/usr/bin/true", argv, 0, 0)
+        os._exit(9)
+    return os.waitpid(pid, 0)[1] == 0
+"""),
     Attack("a line discipline", "plain", "fcntl.ioctl(os.openpty()[1], 0x5423, bytes(4)) is not None",  # TIOCSETD
            (without("seccomp"),)),
     Attack("more terminals than there are", "plain", "[os.openpty() for _ in range(17)]",
@@ -173,10 +181,10 @@ def tried(name: str, directory: Path, *attacks: Attack, **more: object) -> dict[
     seen = attack(source, directory, template="program", profile=written(name, directory), **more)  # type: ignore[arg-type]
     lines = seen["stdout"][0].splitlines()
     found = {
-        each.name: line.removeprefix(f"{each.name} ")
+        each.name: line.removeprefix(f"{each.name}: ")
         for line in lines
         for each in attacks
-        if line.startswith(f"{each.name} ")
+        if line.startswith(f"{each.name}: ")
     }
     assert set(found) == {each.name for each in attacks}, seen
     return found
@@ -234,7 +242,7 @@ def test_each_guard_alone_forbids_writing_under_strict(
 def test_one_process_is_held_by_the_cgroup_too_and_counted(tmp_path: Path) -> None:
     source = TRY + "attempt('fork', os.fork)\n"
     seen = attack(source, tmp_path, template="program", profile="strict", without=(without("seccomp", "limits"),))
-    assert seen["stdout"][0].startswith("fork HELD BlockingIOError"), seen
+    assert seen["stdout"][0].startswith("fork: HELD BlockingIOError"), seen
     assert seen["refused"] == ["processes"]
 
 

@@ -33,6 +33,8 @@ TEMPLATES = {
 }
 STRONGEST = ("cad", "cad-rlimit")
 """CAD profiles, strongest first."""
+PLAIN = ("python", "python-rlimit")
+"""The same of plain programs."""
 
 
 class Host:
@@ -234,11 +236,14 @@ class Host:
 
     def _alternative(self, refused: Profile) -> str:
         """What to say of a weaker profile that this host does enforce; it is never taken unasked."""
+        plain = refused.artifacts.inspection == "none"
         try:
-            name = strongest(self)
+            name = strongest(self, PLAIN if plain else STRONGEST)
         except PolicyError:
             return ""
-        return "" if name == refused.name else f". Profile {name!r} is enforceable here; it names what it does not hold"
+        if name == refused.name or self.admitted(name).kernel.syscalls != refused.kernel.syscalls:
+            return ""
+        return f". Profile {name!r} is enforceable here; it names what it does not hold"
 
     def _image(self, name: str) -> images.Image:
         """The one that has this name now: it may have been built anew since the last job."""
@@ -289,10 +294,10 @@ async def arun(
     return await shared().arun(source, profile, inputs, deadline, limits=limits)
 
 
-def strongest(host: Host) -> str:
-    """The strongest CAD profile that this host can enforce; raises PolicyError if there is none."""
+def strongest(host: Host, names: Sequence[str] = STRONGEST) -> str:
+    """The first of these profiles that this host can enforce; raises PolicyError if there is none."""
     refusals = []
-    for name in STRONGEST:
+    for name in names:
         try:
             decide(host.admitted(name), host.facts())
         except Denied as refusal:
