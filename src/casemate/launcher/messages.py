@@ -39,7 +39,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class GuestJob:
-    """What the guest's entry function is given. `gate` None means that no gate runs (tests)."""
+    """What the guest's entry function is given. `gate` None: no gate runs (plain programs; tests)."""
 
     id: str
     stage: str
