@@ -6,17 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter
 
-from casemate.bench import census, growth, jobs, latency, report, throughput
+from casemate.bench import census, growth, report
 from casemate.bench.measure import Figure, Series, Turns, ratio, tail
 from casemate.cli import documents
-from casemate.control.host import Host
-from casemate.runtime.images import Image
 
 PERCENTILES = [
     ((5.0, 1.0, 3.0), 0.5, 3.0),
@@ -105,39 +102,11 @@ def test_leftovers_see_what_is_left(tmp_path: Path) -> None:
     assert difference.temporary == 1
 
 
-@pytest.fixture(scope="module")
-def image() -> Image:
-    with Host() as host:
-        return host.request("", "strongest", None, None, "local", "local").image
-
-
-def names(figures: Iterable[Figure]) -> list[str]:
-    """Of figures that are numbers above zero."""
-    found = list(figures)
-    assert all(figure.value > 0 for figure in found if figure.unit != "things")
-    return [figure.name for figure in found]
-
-
-def test_latency_is_measured_here(image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(latency, "BURST", 1)
-    told = names(latency.run(image, {"one.py": jobs.REFERENCE}, Turns(1, warmup=0)))
-    assert "reference, both stages, pool ÷ bare" in told
-    assert "the 1 examples, both stages ÷ bare" in told
-    assert len(told) == 15
-
-
-def test_throughput_is_measured_here(image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throughput, "AT_ONCE", (2,))
-    told = names(throughput.run(image, Turns(1, warmup=0)))
-    assert len(told) == 6
-    assert "jobs a second at 2 in flight, both stages ÷ fresh processes" in told
-
-
 def test_growth_is_measured_here(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("POINTS", (0, 2)), ("CAD_LIVE", ()), ("SMALL_LIVE", (5,)), ("JOBS", 20), ("PEAKS", 1)):
         monkeypatch.setattr(growth, name, value)
     figures = list(growth.run(Turns(1, warmup=0)))
-    assert [figure.name for figure in figures][-1] == "leftovers after 20 jobs"
+    assert figures[-1].name == "leftovers after 20 jobs"
     assert len(figures) == 4
 
 

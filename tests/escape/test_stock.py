@@ -167,7 +167,7 @@ def test_another_image_is_another_room() -> None:
     with Host(stock=Stock(size=1)) as host:
         request = open_request(host, WHERE)
         with prepared(host, request, 1) as ready:
-            rebuilt = dataclasses.replace(request.image, digest="f" * 64)
+            rebuilt = dataclasses.replace(request.image, digest="f" * 64, created="9999-01-01T00:00:00+00:00")
             assert not ready.served(run(host, dataclasses.replace(request, image=rebuilt)))
             # Nor is what waited ever handed out again, and its room is gone.
             assert wait_until(lambda: not waiting(host.keeper_pid).keys() & ready.pids.keys(), 10)
@@ -180,7 +180,7 @@ def test_twin_without_retiring_the_old_rooms_sandboxes_stay(monkeypatch: pytest.
     with Host(stock=Stock(size=1)) as host:
         request = open_request(host, WHERE)
         with prepared(host, request, 1) as ready:
-            rebuilt = dataclasses.replace(request.image, digest="f" * 64)
+            rebuilt = dataclasses.replace(request.image, digest="f" * 64, created="9999-01-01T00:00:00+00:00")
             run(host, dataclasses.replace(request, image=rebuilt))
             assert children(host.keeper_pid) == 2
             assert ready.served(run(host, request))

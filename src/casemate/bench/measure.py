@@ -93,7 +93,8 @@ class Turns:
                     for key, values in _named(name, took if told is None else told):
                         samples.setdefault(key, []).extend(values)
                 self.tick()
-        return {name: Series(name, tuple(found)) for name, found in samples.items() if found}
+        ordered = sorted(samples, key=lambda key: names.index(key if key in contenders else key.rpartition(".")[0]))
+        return {name: Series(name, tuple(samples[name])) for name in ordered if samples[name]}
 
 
 def _named(name: str, told: object) -> Iterable[tuple[str, list[float]]]:

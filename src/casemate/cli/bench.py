@@ -16,6 +16,8 @@ from casemate.cli.run import writable
 from casemate.cli.status import WELL
 from casemate.control.host import Host
 
+EXAMPLES = Path("examples")
+
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Its arguments."""
@@ -23,9 +25,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--suite", choices=suites.NAMES, action="append", help="one suite; may be repeated (default: all)"
     )
-    parser.add_argument(
-        "--examples", type=Path, default=Path("examples"), metavar="DIR", help="scripts of the example set"
-    )
+    parser.add_argument("--examples", type=Path, default=EXAMPLES, metavar="DIR", help="scripts of the example set")
     parser.add_argument("--rounds", type=rounds, default=ROUNDS, metavar="N", help="of each comparison (default: 20)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the results there, as Markdown")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
@@ -47,7 +47,11 @@ def _tick(progress: Callable[[str], None], suite: str, count: Iterator[int]) -> 
 def main(arguments: argparse.Namespace) -> int:
     """Measure; always 0: a figure that misses its aim is a result."""
     if arguments.out:
+        if arguments.out.is_dir():
+            raise IsADirectoryError(f"{arguments.out} is a directory; --out is a file")
         writable(arguments.out.parent)
+    if not arguments.examples.is_dir() and arguments.examples != EXAMPLES:
+        raise FileNotFoundError(f"{arguments.examples}: no such directory")
     notes: list[str] = []
     found: dict[str, tuple[Figure, ...]] = {}
     with Host() as host:

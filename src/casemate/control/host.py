@@ -95,10 +95,12 @@ class Host:
             self.request(source, profile, inputs, deadline, tenant, actor, limits=limits), runs.Cancellation(), progress
         )
 
-    def warm(self, profile: str = "cad") -> None:
+    def warm(self, profile: str = "cad", limits: Mapping[str, float] | None = None) -> None:
         """Start what the first job under this profile would wait for: the keeper, a room, a warm template, a stock."""
-        request = self.request("", profile, None, None, LOCAL, LOCAL)
-        runs.demand(request, self._rooms.standing(request.image, TEMPLATES[request.template]))
+        request = self.request("", profile, None, None, LOCAL, LOCAL, limits=limits)
+        ground = self._rooms.standing(request.image, TEMPLATES[request.template])
+        runs.demand(request, ground)
+        ground.release()
 
     def check(self, source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None) -> RunResult:
         """The gate alone, inside the wall: `outcome.reason` is `exited` if admitted, `policy` with `denials` if not."""
@@ -141,7 +143,7 @@ class Host:
         `sources` is taken as results are consumed, so it may be endless. A fault of ours is a result with the reason
         `lost` and never ends the others; Denied (a bad profile or host) is raised.
         """
-        return mapping.ordered(sources, self._mapped(profile, limits), jobs or mapping.default_jobs())
+        return mapping.ordered(sources, self._mapped(profile, limits), mapping.checked(sources, jobs))
 
     def map_completed(
         self,
@@ -152,7 +154,7 @@ class Host:
         limits: Mapping[str, float] | None = None,
     ) -> Iterator[tuple[int, RunResult]]:
         """As `map`, but (index of the source, result) as they complete."""
-        return mapping.completed(sources, self._mapped(profile, limits), jobs or mapping.default_jobs())
+        return mapping.completed(sources, self._mapped(profile, limits), mapping.checked(sources, jobs))
 
     def amap(
         self,
@@ -163,7 +165,8 @@ class Host:
         limits: Mapping[str, float] | None = None,
     ) -> AsyncIterator[tuple[int, RunResult]]:
         """As `map_completed`, without blocking the event loop."""
-        return mapping.asynchronous(self.map_completed(sources, profile, jobs=jobs, limits=limits))
+        run, at_once = self._mapped(profile, limits), mapping.checked(sources, jobs)
+        return mapping.asynchronous(lambda stop: mapping.completed(sources, run, at_once, stop=stop))
 
     def _mapped(
         self, profile: str, limits: Mapping[str, float] | None

@@ -110,9 +110,12 @@ def run(
     """Run one script under its plan; raises Denied, Busy or SandboxFault, and never for what the program did."""
     profile = request.plan.profile
     name = uuid.uuid4().hex[:16]
-    with leases.hold(
-        request.tenant, request.actor, profile.name, profile.digest, profile.lifecycle.time_to_live
-    ) as lease:
+    with (
+        leases.hold(
+            request.tenant, request.actor, profile.name, profile.digest, profile.lifecycle.time_to_live
+        ) as lease,
+        contextlib.ExitStack() as stack,
+    ):
         leases.authorise(lease, request.tenant, request.actor, profile.digest)
         workspace.check_inputs(request.inputs, profile.limits.upload_bytes)
         if len(request.source) > profile.limits.source_bytes:
@@ -125,6 +128,7 @@ def run(
             ground = standing()
         except TimeoutError as error:
             return outcomes.without_execution(name, request.plan, request.image, Limit.WALL_TIME, str(error))
+        stack.callback(ground.release)
         began = time.monotonic()
         # One wall clock for both sandboxes; a cold template's imports are not the program's time.
         end = began + profile.limits.wall_time
@@ -173,7 +177,7 @@ def run(
         id=name, outcome=outcome, stdout=first.stdout, stderr=first.stderr, parts=parts, artifacts=delivered,
         usage=outcomes.usage(first, second),
         enforcement=outcomes.enforcement(request.plan, request.image, ground.layers, first, second),
-        trusted=not request.claimed,
+        trusted=outcomes.trusted(request.plan),
         warnings=(*first.report.notices, *(second.report.notices if second else ())),
     )  # fmt: skip
 
@@ -231,11 +235,18 @@ def _execute(
         try:
             finished = attempt(ground, name)
         except NotBegun:
-            # The room fell, or its image was built anew, between the asking and the answer.
+            # The room fell between the asking and the answer. Making another is not the program's time.
+            failed = time.monotonic()
             try:
-                finished = attempt(again(), f"{name}-again")
+                other = again()
             except TimeoutError as error:
                 raise SandboxFault(str(error)) from None
+            end += time.monotonic() - failed
+            end = min(end, request.deadline.at) if request.deadline else end
+            try:
+                finished = attempt(other, f"{name}-again")
+            finally:
+                other.release()
     try:
         return _collect(finished, request, request.claimed or inspecting is not None)
     finally:

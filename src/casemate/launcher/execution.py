@@ -14,13 +14,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import select
 import signal
 import time
 from collections.abc import Callable
 from enum import Enum
 
-from . import capture, cgroups, spec
+from . import capture, cgroups, spec, syscalls
 from .preparation import Kind, Loop, Preparation
 
 SETUP_TIMEOUT = 20.0
@@ -327,7 +326,7 @@ class Execution:
         self._settle()
 
     def _dead(self) -> list[int]:
-        return [fd for fd in self._made.pidfds if select.select([fd], [], [], 0)[0]]
+        return [fd for fd in self._made.pidfds if syscalls.readable(fd)]
 
     def _settle(self) -> None:
         """If nothing of it lives any more, take what is left in the pipes and tell the caller."""

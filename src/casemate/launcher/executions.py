@@ -45,6 +45,7 @@ class Executions:
         try:
             if len(descriptors) != 1 + len(message.job.inputs) or message.id in self._runs:
                 raise OSError("descriptors and inputs do not match, or the id is taken")
+            self._want(kind)
             made = self._ready(kind) or self._build(kind)
         except OSError as error:
             spec.close_all(descriptors)
@@ -52,7 +53,6 @@ class Executions:
             why = (busy and error.strerror) or str(error)
             self._loop.tell(spec.Fault(message.id, why, busy=busy, begun=False), ())
             return
-        self._stock.want(kind)
         self._runs[message.id] = made
         made.guarded(lambda: made.give(message, descriptors[0], tuple(descriptors[1:])))()
 
@@ -92,6 +92,7 @@ class Executions:
 
     def _build(self, kind: Kind) -> Execution:
         if len(self._alive) >= self._capacity:
+            self._make_way(kind)
             raise OSError(errno.EUSERS, f"{self._capacity} sandboxes are alive, as many as descriptors and uids allow")
         template = self._rooms.template(kind.room, kind.template)
         if kind.bounds.cgroup and self._group is None:
@@ -125,6 +126,12 @@ class Executions:
         made.begin(guests)
         return made
 
+    def _make_way(self, kind: Kind) -> None:
+        """End one that waits for a job of another kind, so that the next who asks finds room."""
+        waiting = [made for made in self._alive.values() if made.waiting and made.kind != kind]
+        if waiting:
+            max(waiting, key=lambda made: made.age).cancel()
+
     def _free_slot(self) -> int:
         if self._uids is None:
             return -1
@@ -138,7 +145,11 @@ class Executions:
 
     def demand(self, message: spec.Demand) -> None:
         """Have some of this kind ready from now on."""
-        self._stock.want(Kind(message.room, message.template, message.walls, message.bounds))
+        self._want(Kind(message.room, message.template, message.walls, message.bounds))
+
+    def _want(self, kind: Kind) -> None:
+        if self._rooms.stands(kind.room):
+            self._stock.want(kind)
 
     def _ready(self, kind: Kind) -> Execution | None:
         """One of the stock that nobody has; one that is still being built counts only if there is no better.

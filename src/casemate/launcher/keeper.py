@@ -174,7 +174,7 @@ class Keeper:
             end = time.monotonic() + 10.0
             while not self._group.remove() and time.monotonic() < end:
                 self._group.kill()
-                select.select([], [], [], 0.005)
+                time.sleep(0.005)
             if time.monotonic() >= end:
                 return  # the record stays, for the next keeper's sweep
         self._state.release_keeper(self._name)

@@ -55,6 +55,11 @@ class Rooms:
             raise OSError(f"no warm template {name}")
         return place.templates[name]
 
+    def stands(self, room_id: str) -> bool:
+        """True while a room is there and new jobs may be asked of it."""
+        place = self._places.get(room_id)
+        return place is not None and not place.retired
+
     def zygote(self, room_id: str) -> spec.Channel:
         """The channel of a room's zygote; raises OSError if the room is gone."""
         place = self._places.get(room_id)

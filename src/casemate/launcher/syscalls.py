@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import select
 import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -120,6 +121,13 @@ MADV_COLLAPSE = 25
 def madvise(address: int, length: int, advice: int) -> None:
     """See madvise(2)."""
     _check(_libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), ctypes.c_int(advice)), "madvise")
+
+
+def readable(fd: int, timeout: float = 0.0) -> bool:
+    """Whether a descriptor is readable, or ended, within `timeout` seconds; any number, unlike with select(2)."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(timeout * 1000))
 
 
 def clearenv() -> None:

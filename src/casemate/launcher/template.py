@@ -170,6 +170,7 @@ def _wait(setup: spec.Channel, name: str, pages: memory.Ranges) -> spec.Job:
     received = setup.receive()
     if received is not None and isinstance(received[0], spec.Prefault):
         spec.close_all(received[1])
+        # pselect6 is in the filter that is on by now, poll is not.
         memory.prefault(pages, until=lambda: bool(select.select([setup], [], [], 0)[0]))
         with contextlib.suppress(OSError):  # with the job given, nobody listens any more
             setup.send(spec.Prefaulted(name))
