@@ -158,7 +158,7 @@ def test_an_honest_program(program: Program, host: Host) -> None:
     assert result.stdout.text == program.stdout, told
     assert program.stderr in result.stderr.text, told
     assert result.ok is (program.code == 0)
-    assert (result.parts, result.outcome.verdict, result.outcome.denials) == ((), None, ())
+    assert (result.parts, result.outcome.verdict, result.outcome.denials, result.trusted) == ((), None, (), False)
     assert set(result.artifacts) == set(program.files), result.warnings
     for name, data in program.files.items():
         assert result.artifacts[name].data.startswith(data)

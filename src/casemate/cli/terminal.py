@@ -88,8 +88,11 @@ def show(name: str, result: RunResult, paths: dict[str, str]) -> None:
         say(f"  line {error.line}: {error.source_line}")
     if error is not None and error.hint:
         say(f"  hint: {error.hint}")
-    if not result.trusted:
-        say("  file and facts are the script's own claim", "yellow")
+    if not result.trusted and (result.parts or result.artifacts):
+        words = (
+            "file and facts are the script's own claim" if result.parts else "the files are as the program left them"
+        )
+        say(f"  {words}", "yellow")
     for part in result.parts:
         _show_part(part, paths)
     for artifact in () if result.parts else result.artifacts.values():

@@ -188,6 +188,7 @@ def _of_program(name: str, request: Request, ground: Standing, done: Executed) -
         id=name, outcome=outcome, stdout=done.stdout, stderr=done.stderr, parts=(), artifacts=dict(done.files),
         usage=outcomes.usage(done, None),
         enforcement=outcomes.enforcement(request.plan, request.image, ground.layers, done),
+        trusted=outcomes.trusted(request.plan),
         warnings=tuple(Notice("artifact.refused", why) for why in done.left),
     )  # fmt: skip
 
