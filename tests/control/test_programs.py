@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from policy.written import text_of
 
-from casemate import Denied, Host, Limit, Reason, RunResult, Stage
+from casemate import Denied, Host, Reason, Stage
 from casemate.launcher import cgroups
 
 CGROUPS = not cgroups.survey().missing
@@ -206,23 +205,6 @@ def test_files_of_a_program_that_failed_are_taken_too(host: Host) -> None:
     assert (result.outcome.exit_code, result.artifacts["log"].data) == (2, b"so far")
 
 
-ENDS = {
-    "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)": signal.SIGTERM,
-    "import os\nos.abort()": signal.SIGABRT,
-    "import ctypes\nctypes.string_at(0)": signal.SIGSEGV,
-    "import signal\nsignal.raise_signal(signal.SIGINT)": signal.SIGINT,
-    "import os, sys\nsys.stdout.write('partial'); sys.stdout.flush(); os.kill(os.getpid(), 9)": signal.SIGKILL,
-}
-
-
-@pytest.mark.parametrize(("source", "number"), ENDS.items(), ids=lambda value: str(value)[-12:])
-def test_a_signal_is_told_from_outside(source: str, number: signal.Signals, host: Host) -> None:
-    result = host.run("print('first', flush=False)\n" + source, PYTHON)
-    assert (result.outcome.reason, result.outcome.signal) == (Reason.SIGNALED, number)
-    assert number.name in result.outcome.message
-    assert result.stdout.text.startswith("first\n")
-
-
 def test_forged_records_change_nothing(host: Host) -> None:
     source = """
 import json, os
@@ -238,50 +220,6 @@ open("out/f", "w").write("x")
     assert result.ok
     assert (result.outcome.stage, result.outcome.error, result.parts) == (Stage.DONE, None, ())
     assert set(result.artifacts) == {"f"}
-
-
-def limited(host: Host, source: str, **limits: float) -> RunResult:
-    return host.run(source, PYTHON, limits=limits)
-
-
-def test_a_hang_is_ended(host: Host) -> None:
-    result = limited(host, "print('x', flush=True)\nimport time\ntime.sleep(100)", wall_time=1)
-    assert (result.outcome.reason, result.outcome.limit) == (Reason.LIMIT, Limit.WALL_TIME)
-    assert result.stdout.text == "x\n"
-
-
-def test_big_output_is_cut_and_counted(host: Host) -> None:
-    result = limited(host, "for _ in range(300_000): print('0123456789')", stdout_bytes=1000)
-    assert (result.ok, result.stdout.total, result.stdout.truncated) == (True, 3_300_000, True)
-    assert result.stdout.data == (b"0123456789\n" * 91)[:1000]
-
-
-def test_too_much_memory_is_an_exception_or_the_cgroups_verdict(host: Host) -> None:
-    result = host.run("try:\n    bytearray(1 << 40)\nexcept MemoryError:\n    print('refused')", PYTHON)
-    assert result.stdout.text == "refused\n"
-
-
-@NEEDS_CGROUP
-def test_memory_of_all_its_processes_together(host: Host) -> None:
-    source = "import os, time\nfor _ in range(4):\n    if not os.fork():\n        kept = b'x' * (100 << 20)\n"
-    result = limited(host, source + "        time.sleep(30)\ntime.sleep(30)", memory=300 << 20, disk_bytes=128 << 20)
-    assert (result.outcome.reason, result.outcome.limit) == (Reason.LIMIT, Limit.MEMORY)
-
-
-@pytest.mark.parametrize(
-    ("source", "limits", "limit"),
-    [
-        ("for n in range(4): open(f'out/{n}', 'w')", {"artifact_count": 3}, Limit.ARTIFACT_COUNT),
-        ("open('out/x', 'w').truncate(2000)", {"artifact_bytes": 1999}, Limit.ARTIFACT_BYTES),  # sparse: no block of it
-        ("for n in range(3): open(f'out/{n}', 'w').truncate(900)", {"artifact_total_bytes": 2000},
-         Limit.ARTIFACT_TOTAL_BYTES),
-    ],
-)  # fmt: skip
-def test_too_many_files_are_a_limit(source: str, limits: dict[str, float], limit: Limit, host: Host) -> None:
-    result = limited(host, source, **limits)
-    assert (result.outcome.reason, result.outcome.limit, result.artifacts) == (Reason.LIMIT, limit, {})
-    assert not result.ok
-    assert host.run(source, PYTHON).ok  # with the profile's own
 
 
 def test_there_is_no_gate_and_nothing_to_check(host: Host) -> None:

@@ -22,18 +22,18 @@ CANARIES = ("/tmp/pwn", "/abs", "/var/tmp/casemate-escape")
 Seen = dict[str, dict[str, Any]]
 
 
-def sweep(directory: str, seconds: float, first: str = "", ahead: int = 1, only: str = "*.py") -> Seen:
+def sweep(directory: str, seconds: float, first: str = "") -> Seen:
     """Run a directory of them; nothing of them is left afterwards, and an honest program still runs."""
-    files = sorted(map(str, (PROGRAMS / directory).glob(only)))
+    files = sorted(map(str, (PROGRAMS / directory).glob("*.py")))
     assert files
-    with confined("sweep_programs", PYTHON, str(seconds), str(ahead), first, *files) as running:
+    with confined("sweep_programs", PYTHON, str(seconds), first, *files) as running:
         told = running.finish(600)
         assert running.group.members() == ()
     seen: Seen = told["seen"]
     assert {f"{directory}/{Path(file).stem}" for file in files} == set(seen)
     assert told["last"] == "42\n"
     for name, result in seen.items():
-        assert result["ahead"] is bool(ahead), name
+        assert result["ahead"], name
         assert told["token"] not in str(result["stdout"]) + result["stderr"], name
         assert result["reason"] in ("exited", "signaled", "limit"), (name, result)
     assert not [path for path in CANARIES if os.path.lexists(path)]
@@ -87,12 +87,6 @@ def test_what_they_try_on_the_kernel_is_refused() -> None:
     assert len(seen) == 92
 
 
-def test_some_of_them_in_sandboxes_that_were_built_on_demand() -> None:
-    for name, result in sweep("os", 10, ahead=0, only="08[0248].py").items():
-        expected = "OPEN" if name in OPEN_FOR_A_REASON else "HELD"
-        assert result["stdout"][0].startswith(f"PROBE {expected}"), (name, result)
-
-
 DOS: dict[str, tuple[object, ...]] = {
     # How it ends (a limit, an exit code, the name of an exception); several: whichever comes first.
     "dos/002": ("wall_time",), "dos/004": (0,), "dos/006": ("wall_time",), "dos/008": (0,),
@@ -117,7 +111,7 @@ def how(result: dict[str, Any]) -> object:
 
 
 def test_what_they_exhaust_is_theirs_alone() -> None:
-    seen = sweep("dos", 3)
+    seen = sweep("dos", 1)
     assert set(seen) == set(DOS)
     for name, result in seen.items():
         assert how(result) in DOS[name], (name, result)
@@ -128,7 +122,7 @@ def test_what_they_exhaust_is_theirs_alone() -> None:
 
 
 def test_what_they_print_is_bytes_and_counted() -> None:
-    seen = sweep("output", 10)
+    seen = sweep("output", 2)
     total = {name.removeprefix("output/"): result["stdout"][1] for name, result in seen.items()}
     cut = {name.removeprefix("output/") for name, result in seen.items() if result["stdout"][2]}
     assert cut == {"012", "014"}

@@ -1,17 +1,17 @@
 """Each row in which plain programs differ from CAD jobs: attacks that must not work, and each with the guard taken out.
 
-Attacks on the same profile share one sandbox and print a line each; a twin runs one attack against a launcher from
-which its guard is missing.
+Attacks on the same profile share one sandbox and print a line each. A twin runs them against a launcher from which
+their guard is missing; those with the same guard share a sandbox too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import pytest
 from escape.test_guards import NO_TREE_CHECK, without
-from harness import attack
+from harness import Launch, launches
 from policy.written import text_of
 
 from casemate import Limit, Reason
@@ -20,6 +20,8 @@ from casemate.launcher import cgroups
 CGROUPS = not cgroups.survey().missing
 PYTHON = "python" if CGROUPS else "python-rlimit"
 NEEDS_CGROUP = pytest.mark.skipif(not CGROUPS, reason="needs memory, pids and cpu controllers")
+Edits = tuple[tuple[str, str, str], ...]
+Seen = dict[Launch, dict[str, Any]]
 TRY = """
 import fcntl, mmap, os, socket, subprocess, sys, threading, time
 def attempt(name, what):
@@ -44,7 +46,7 @@ class Attack:
     name: str
     profile: str
     attempt: str
-    edits: tuple[tuple[str, str, str], ...]
+    edits: Edits
     setup: str = ""
 
     @property
@@ -164,25 +166,24 @@ def execute_at():
 )  # fmt: skip
 
 
-def written(name: str, directory: Path) -> str:
-    """A profile for tests as a file."""
+def written(name: str) -> str:
+    """The text of a profile for tests."""
     text = text_of("strict" if name == "strict" else PYTHON)
     for old, new in PROFILES[name]:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    path = directory / f"{name}.toml"
-    path.write_text(text, "utf-8")
-    return str(path)
+    return text
 
 
-def tried(name: str, directory: Path, *attacks: Attack, **more: object) -> dict[str, str]:
+def launch(name: str, *attacks: Attack, edits: Edits = (), ahead: bool = True) -> Launch:
+    return Launch(TRY + "".join(each.source for each in attacks), written(name), edits, ahead)
+
+
+def lines(seen: dict[str, Any], *attacks: Attack) -> dict[str, str]:
     """Attack → what it printed."""
-    source = TRY + "".join(each.source for each in attacks)
-    seen = attack(source, directory, template="program", profile=written(name, directory), **more)  # type: ignore[arg-type]
-    lines = seen["stdout"][0].splitlines()
     found = {
         each.name: line.removeprefix(f"{each.name}: ")
-        for line in lines
+        for line in seen["stdout"].splitlines()
         for each in attacks
         if line.startswith(f"{each.name}: ")
     }
@@ -194,59 +195,33 @@ def of(profile: str) -> tuple[Attack, ...]:
     return tuple(each for each in ATTACKS if each.profile == profile)
 
 
-def needs(profile: str) -> None:
-    if profile == "strict" and not CGROUPS:
-        pytest.skip("strict needs memory, pids and cpu controllers")
+def named(name: str) -> Attack:
+    [found] = [each for each in ATTACKS if each.name == name]
+    return found
 
 
-@pytest.mark.parametrize("ahead", [True, False], ids=["ahead", "on demand"])
-@pytest.mark.parametrize("profile", PROFILES)
-def test_every_attack_is_held(profile: str, ahead: bool, tmp_path: Path) -> None:
-    needs(profile)
-    found = tried(profile, tmp_path, *of(profile), ahead=ahead)
-    assert {name: line for name, line in found.items() if not line.startswith("HELD")} == {}
+def on_this_host(profile: str) -> bool:
+    return CGROUPS or profile != "strict"
 
 
-@pytest.mark.parametrize("each", ATTACKS, ids=lambda each: each.name)
-def test_twin_works_without_the_guard(each: Attack, tmp_path: Path) -> None:
-    needs(each.profile)
-    assert tried(each.profile, tmp_path, each, without=each.edits)[each.name].startswith("OPEN")
-
-
-EXECUTE = next(each for each in ATTACKS if each.name == "execute a written file")
-WRITE = next(each for each in ATTACKS if each.name == "write a file")
-
-
-@pytest.mark.parametrize("edits", [NOEXEC, (LANDLOCK_EXECUTE,)], ids=["noexec alone", "Landlock alone"])
-def test_either_guard_alone_forbids_execution(edits: tuple[tuple[str, str, str], ...], tmp_path: Path) -> None:
-    assert tried("noexec", tmp_path, EXECUTE, without=edits)[EXECUTE.name].startswith("HELD PermissionError")
-
-
-@NEEDS_CGROUP
-@pytest.mark.parametrize(
-    ("edits", "errno"),
-    [
-        ((without("seccomp", "landlock"),), "[Errno 30]"),  # EROFS: the mount
-        ((without("seccomp"), *READ_ONLY_TMP), "[Errno 13]"),  # EACCES: Landlock
-        ((without("landlock"), *READ_ONLY_TMP), "[Errno 1]"),  # EPERM: the filter
-    ],
-    ids=["mount", "Landlock", "seccomp"],
-)
-def test_each_guard_alone_forbids_writing_under_strict(
-    edits: tuple[tuple[str, str, str], ...], errno: str, tmp_path: Path
-) -> None:
-    assert errno in tried("strict", tmp_path, WRITE, without=edits)[WRITE.name]
-
-
-@NEEDS_CGROUP
-def test_one_process_is_held_by_the_cgroup_too_and_counted(tmp_path: Path) -> None:
-    source = TRY + "attempt('fork', os.fork)\n"
-    seen = attack(source, tmp_path, template="program", profile="strict", without=(without("seccomp", "limits"),))
-    assert seen["stdout"][0].startswith("fork: HELD BlockingIOError"), seen
-    assert seen["refused"] == ["processes"]
-
-
-BOMB = """
+HELD = {(name, ahead): launch(name, *of(name), ahead=ahead) for name in PROFILES for ahead in (True, False)}
+TWINS: dict[tuple[str, Edits], tuple[Attack, ...]] = {
+    (name, edits): tuple(each for each in of(name) if each.edits == edits)
+    for name in PROFILES
+    for edits in {each.edits: None for each in of(name)}
+}
+EXECUTE, WRITE = named("execute a written file"), named("write a file")
+LEFT_ALONE = {
+    "execute, Landlock": (EXECUTE, NOEXEC, "PermissionError"),
+    "execute, noexec": (EXECUTE, (LANDLOCK_EXECUTE,), "PermissionError"),
+    "write, mount": (WRITE, (without("seccomp", "landlock"),), "[Errno 30]"),  # EROFS
+    "write, Landlock": (WRITE, (without("seccomp"), *READ_ONLY_TMP), "[Errno 13]"),  # EACCES
+    "write, seccomp": (WRITE, (without("landlock"), *READ_ONLY_TMP), "[Errno 1]"),  # EPERM
+}
+"""One of several guards of the same thing is left, and holds: what is taken out, and how it refuses."""
+FORK = Launch(TRY + "attempt('fork', os.fork)\n", written("strict"), (without("seccomp", "limits"),))
+"""The cgroup alone."""
+BOMB = Launch("""
 import os, time
 done = 0
 try:
@@ -257,18 +232,73 @@ except OSError as error:
     print("refused", error.errno, done)
 else:
     print("passed", done)
-"""
+""", written("plain"))  # fmt: skip
+HOG = Launch("""
+import os, time
+for _ in range(6):
+    if not os.fork():
+        kept = b'x' * (300 << 20)
+        time.sleep(60)
+time.sleep(60)
+""", written("plain"))  # fmt: skip
 
 
-def test_a_fork_bomb_is_refused_and_dies_with_its_program(tmp_path: Path) -> None:
-    seen = attack(BOMB, tmp_path, template="program", profile=PYTHON)
-    word, errno, done = seen["stdout"][0].split()
-    assert (word, errno, seen["reason"]) == ("refused", "11", Reason.EXITED)
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    wanted = [each for (name, _), each in HELD.items() if on_this_host(name)]
+    return launches(tmp_path_factory.mktemp("held"), wanted)
+
+
+@pytest.fixture(scope="module")
+def weak(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    """Launchers without one guard or another, and two programs that only the cgroup's bounds end."""
+    wanted = [launch(name, *attacks, edits=edits) for (name, edits), attacks in TWINS.items() if on_this_host(name)]
+    wanted += [launch(a.profile, a, edits=edits) for a, edits, _ in LEFT_ALONE.values() if on_this_host(a.profile)]
+    return launches(tmp_path_factory.mktemp("weak"), [*wanted, BOMB, *([FORK, HOG] if CGROUPS else [])])
+
+
+def needs(profile: str) -> None:
+    if not on_this_host(profile):
+        pytest.skip("strict needs memory, pids and cpu controllers")
+
+
+@pytest.mark.parametrize("ahead", [True, False], ids=["ahead", "on demand"])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_attack_is_held(profile: str, ahead: bool, held: Seen) -> None:
+    needs(profile)
+    found = lines(held[HELD[profile, ahead]], *of(profile))
+    assert {name: line for name, line in found.items() if not line.startswith("HELD")} == {}
+
+
+@pytest.mark.parametrize("each", ATTACKS, ids=lambda each: each.name)
+def test_twin_works_without_the_guard(each: Attack, weak: Seen) -> None:
+    needs(each.profile)
+    together = TWINS[each.profile, each.edits]
+    found = lines(weak[launch(each.profile, *together, edits=each.edits)], *together)
+    assert found[each.name].startswith("OPEN"), found
+
+
+@pytest.mark.parametrize("name", LEFT_ALONE)
+def test_a_guard_that_is_left_alone_holds(name: str, weak: Seen) -> None:
+    each, edits, how = LEFT_ALONE[name]
+    needs(each.profile)
+    line = lines(weak[launch(each.profile, each, edits=edits)], each)[each.name]
+    assert line.startswith("HELD"), line
+    assert how in line
+
+
+@NEEDS_CGROUP
+def test_one_process_is_held_by_the_cgroup_too_and_counted(weak: Seen) -> None:
+    assert weak[FORK]["stdout"].startswith("fork: HELD BlockingIOError"), weak[FORK]
+    assert weak[FORK]["refused"] == ["processes"]
+
+
+def test_a_fork_bomb_is_refused_and_dies_with_its_program(weak: Seen) -> None:
+    word, errno, done = weak[BOMB]["stdout"].split()
+    assert (word, errno, weak[BOMB]["reason"]) == ("refused", "11", Reason.EXITED)
     assert int(done) <= 64
 
 
 @NEEDS_CGROUP
-def test_a_memory_hog_of_processes_is_named_by_the_cgroup(tmp_path: Path) -> None:
-    source = "import os, time\nfor _ in range(6):\n    if not os.fork():\n        kept = b'x' * (300 << 20)\n"
-    seen = attack(source + "        time.sleep(60)\ntime.sleep(60)\n", tmp_path, template="program", profile=PYTHON)
-    assert (seen["reason"], seen["limit"]) == (Reason.LIMIT, Limit.MEMORY)
+def test_a_memory_hog_of_processes_is_named_by_the_cgroup(weak: Seen) -> None:
+    assert (weak[HOG]["reason"], weak[HOG]["limit"]) == (Reason.LIMIT, Limit.MEMORY)

@@ -1,7 +1,7 @@
 """Many hostile programs one after the other, and an honest one at the end; one line of JSON.
 
-Arguments: profile, seconds of wall clock for each, how many sandboxes to make ahead of each (0: it is built for its
-job), a line to put before each source, then files.
+Arguments: profile, seconds of wall clock for each, a line to put before each source, then files. Each is given to a
+sandbox that was made ahead and waited.
 """
 
 import json
@@ -16,14 +16,14 @@ import casemate
 
 TOKEN = "token-9f3c1d"
 os.environ["CASEMATE_CANARY"] = TOKEN
-profile, seconds, size, first = sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+profile, seconds, first = sys.argv[1], float(sys.argv[2]), sys.argv[3]
 seen = {}
 
-with casemate.Host(stock=casemate.Stock(size=size)) as host:
-    for file in map(Path, sys.argv[5:]):
+with casemate.Host(stock=casemate.Stock(size=1)) as host:
+    for file in map(Path, sys.argv[4:]):
         source = f"{first}\n".encode() + file.read_bytes()
         request = host.request(source, profile, None, None, "local", "local", limits={"wall_time": seconds})
-        with prepared(host, request, size) as ready:
+        with prepared(host, request, 1) as ready:
             began = time.monotonic()
             result = run(host, request)
             took = time.monotonic() - began

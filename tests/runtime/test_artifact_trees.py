@@ -148,6 +148,17 @@ def test_a_tree_has_a_bottom(job: Path, directory: int, whole: Collector) -> Non
     assert len(left) == 1
 
 
+def test_a_path_has_an_end(job: Path, directory: int, whole: Collector) -> None:
+    place = job / "out" / "ß" / ("d" * 255) / ("e" * 255) / ("f" * 255)  # 2 + 3 × 255 bytes, and a slash after each
+    place.mkdir(parents=True)
+    (place / ("g" * 253)).touch()
+    (place / ("h" * 254)).touch()
+    files, left = tree(whole, directory, "out")
+    assert [(len(name.encode()), name[-1]) for name in files] == [(1024, "g")]
+    assert len(left) == 1
+    assert left[0].endswith("a path of more than 1024 bytes")
+
+
 def test_many_things_that_are_left_are_counted(job: Path, directory: int, whole: Collector) -> None:
     for n in range(60):
         (job / "out" / f"l{n}").symlink_to("x")

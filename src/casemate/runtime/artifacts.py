@@ -20,8 +20,8 @@ _RESOLVE = (
     syscalls.RESOLVE_BENEATH | syscalls.RESOLVE_NO_SYMLINKS | syscalls.RESOLVE_NO_MAGICLINKS | syscalls.RESOLVE_NO_XDEV
 )
 _CHUNK = 1 << 20
-_DEPTH, _ENTRIES, _TOLD = 16, 20_000, 50
-"""Of a tree: levels, names that are looked at, refusals that are told one by one."""
+_DEPTH, _LENGTH, _ENTRIES, _TOLD = 16, 1024, 20_000, 50
+"""Of a tree: levels, bytes of a path, names that are looked at, refusals that are told one by one."""
 
 
 class Refused(Exception):
@@ -132,12 +132,18 @@ def _walk(directory: int, below: str) -> Iterator[tuple[str, str]]:
         inner = []
         for name, is_directory in sorted(found):
             path = f"{place}/{name}" if place else name
-            why = _objection(name) or ("deeper than this goes" if path.count("/") >= _DEPTH else "")
+            why = _objection(name) or _too_deep(path)
             if is_directory and not why:
                 inner.append(path)
             else:
                 yield path, why and f"{path!a}: {why}"
         pending += reversed(inner)
+
+
+def _too_deep(path: str) -> str:
+    if path.count("/") >= _DEPTH:
+        return f"more than {_DEPTH} levels deep"
+    return f"a path of more than {_LENGTH} bytes" if len(path.encode()) > _LENGTH else ""
 
 
 def _objection(name: str) -> str:
