@@ -32,7 +32,7 @@ SUITES = (
     "tests/escape/test_descriptors.py",
     "tests/escape/test_neighbours.py",
     "tests/escape/test_programs.py::test_every_attack_is_held",
-    "tests/control/test_programs.py",
+    "tests/control/test_programs.py::test_an_honest_program",
 )
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="this is the ordinary user's run already")
 

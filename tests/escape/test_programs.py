@@ -204,7 +204,6 @@ def on_this_host(profile: str) -> bool:
     return CGROUPS or profile != "strict"
 
 
-HELD = {(name, ahead): launch(name, *of(name), ahead=ahead) for name in PROFILES for ahead in (True, False)}
 TWINS: dict[tuple[str, Edits], tuple[Attack, ...]] = {
     (name, edits): tuple(each for each in of(name) if each.edits == edits)
     for name in PROFILES
@@ -243,10 +242,12 @@ time.sleep(60)
 """, written("plain"))  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def held(tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    wanted = [each for (name, _), each in HELD.items() if on_this_host(name)]
-    return launches(tmp_path_factory.mktemp("held"), wanted)
+@pytest.fixture(scope="module", params=[True, False], ids=["ahead", "on_demand"])
+def held(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """Profile → what became of all attacks on it, in a sandbox that was made ahead or was built for them."""
+    wanted = {name: launch(name, *of(name), ahead=request.param) for name in PROFILES if on_this_host(name)}
+    seen = launches(tmp_path_factory.mktemp("held"), [*wanted.values()])
+    return {name: seen[each] for name, each in wanted.items()}
 
 
 @pytest.fixture(scope="module")
@@ -262,11 +263,10 @@ def needs(profile: str) -> None:
         pytest.skip("strict needs memory, pids and cpu controllers")
 
 
-@pytest.mark.parametrize("ahead", [True, False], ids=["ahead", "on demand"])
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_attack_is_held(profile: str, ahead: bool, held: Seen) -> None:
+def test_every_attack_is_held(profile: str, held: dict[str, dict[str, Any]]) -> None:
     needs(profile)
-    found = lines(held[HELD[profile, ahead]], *of(profile))
+    found = lines(held[profile], *of(profile))
     assert {name: line for name, line in found.items() if not line.startswith("HELD")} == {}
 
 
