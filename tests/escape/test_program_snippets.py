@@ -90,7 +90,7 @@ def test_what_they_try_on_the_kernel_is_refused() -> None:
 DOS: dict[str, tuple[object, ...]] = {
     # How it ends (a limit, an exit code, the name of an exception); several: whichever comes first.
     "dos/002": ("wall_time",), "dos/004": (0,), "dos/006": ("wall_time",), "dos/008": (0,),
-    "dos/010": ("BlockingIOError",), "dos/012": ("wall_time", "memory", "BlockingIOError", "MemoryError"),
+    "dos/010": ("wall_time", "BlockingIOError"), "dos/012": ("wall_time", "memory", "BlockingIOError", "MemoryError"),
     "dos/014": ("OSError",), "dos/016": ("PermissionError",), "dos/018": ("OSError",),
     "dos/020": ("wall_time", "OSError"),
     "dos/022": ("OSError",), "dos/024": ("OSError",), "dos/026": ("OSError",), "dos/028": ("wall_time",),
@@ -117,7 +117,8 @@ def test_what_they_exhaust_is_theirs_alone() -> None:
         assert how(result) in DOS[name], (name, result)
         assert result["took"] < 20, (name, result["took"])
     if CGROUPS:
-        assert all(seen[name]["refused"] == ["processes"] for name in ("dos/002", "dos/010"))
+        assert seen["dos/002"]["refused"] == ["processes"]
+        assert how(seen["dos/010"]) == "wall_time" or seen["dos/010"]["refused"] == ["processes"]
     assert seen["dos/022"]["refused"] == ["inodes"]
 
 
@@ -152,7 +153,8 @@ def test_of_what_they_leave_only_inert_files_are_taken() -> None:
         for name, result in sweep("artifact", 20, "import os; os.chdir('out')").items()
     }
     race = seen.pop("004")  # a name that a daemon swaps between a file and a link until the end
-    assert race["files"] in ({}, {"out.step": 2})
+    # A regular file of its own, half written perhaps; never what the link leads to.
+    assert {(name in ("n", "out.step"), size in (0, 2)) for name, size in race["files"].items()} <= {(True, True)}
     many = seen.pop("014")
     assert (many["limit"], many["files"]) == ("artifact_count", {})
     assert how(seen.pop("016")) == "FileNotFoundError"  # its name has a slash, so it could not even be made
