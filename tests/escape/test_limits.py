@@ -145,17 +145,16 @@ def test_twin_a_fork_bomb_without_either(tmp_path: Path) -> None:
 
 CHILDREN = """
 import os, time
-read, write = os.pipe()
-for _ in range(8):
+for n in range(8):
     if os.fork() == 0:
         kept = bytearray(500 << 20)
-        for n in range(0, len(kept), 4096):
-            kept[n] = 1
-        os.write(write, b"x")
+        for at in range(0, len(kept), 4096):
+            kept[at] = 1
+        open(f"full-{n}", "w").close()
         time.sleep(60)
         os._exit(0)
-for _ in range(8):
-    os.read(read, 1)  # until each has its memory
+while not all(os.path.exists(f"full-{n}") for n in range(8)):
+    time.sleep(0.01)
 """
 
 
