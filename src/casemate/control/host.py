@@ -22,7 +22,7 @@ from casemate.control.profiles import CEILING, admit
 from casemate.errors import Busy, Denied, PolicyError, SandboxFault
 from casemate.model import RunResult
 from casemate.policy import HostFacts, Profile, decide, tighten
-from casemate.runtime import images
+from casemate.runtime import capacity, images
 from casemate.runtime.connection import UID_RANGE
 from casemate.runtime.doctor import examine
 from casemate.runtime.rooms import Rooms, Standing, Stock, Template
@@ -193,6 +193,7 @@ class Host:
 
         return run
 
+    @capacity.descriptors()
     def request(
         self, source: str | bytes, profile: str, inputs: Mapping[str, bytes] | None, deadline: Deadline | float | None,
         tenant: str, actor: str, *, limits: Mapping[str, float] | None = None, gate: bool = True,
@@ -222,6 +223,7 @@ class Host:
             template="program" if plain else "light" if check_only else "cad",
         )  # fmt: skip
 
+    @capacity.descriptors()
     def execute(
         self, request: runs.Request, cancellation: runs.Cancellation, progress: Callable[[str], None]
     ) -> RunResult:
@@ -234,10 +236,12 @@ class Host:
 
         return runs.run(request, self._leases, standing, cancellation, progress)
 
+    @capacity.descriptors()
     def admitted(self, profile: str) -> Profile:
         """A profile by name or path, if nothing of it is above this host's ceiling; raises PolicyError."""
         return admit(profile, self._ceiling)
 
+    @capacity.descriptors()
     def facts(self) -> HostFacts:
         """What this host can enforce; probed once."""
         self._rooms.require_own_process()
