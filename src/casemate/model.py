@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 
 class Reason(StrEnum):
@@ -149,6 +150,12 @@ class Facts:
     faces: int
     edges: int
     valid: bool
+    closed: bool
+    """Whether it has a shell and every shell is closed; with `valid` it is watertight."""
+    holes: int
+    """Axes of round inner faces that go all the way around: a counterbored hole is one, a slot or a fillet none."""
+    symmetric: Literal["", "x", "y", "z", "xy", "xz", "yz", "xyz"]
+    """Axes across whose middle plane (of the bounding box) the mass is mirrored, to second moments."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,14 +121,19 @@ def write(result: RunResult, directory: Path, stem: str) -> dict[str, str]:
             target.parent.mkdir(parents=True, exist_ok=True)
         else:
             target = directory / (f"{stem}{Path(name).suffix}" if len(result.artifacts) == 1 else f"{stem}-{name}")
-        fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=".casemate-")
-        try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(artifact.data)
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_file(target, artifact.data)
         paths[name] = str(target)
     return paths
+
+
+def write_file(target: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=".casemate-")
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise

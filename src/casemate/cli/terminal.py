@@ -54,7 +54,12 @@ def progress(first: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield lambda _: None
         return
     with err.status(Text(first)) as status:
-        yield lambda step: status.update(Text(inert(_STEPS.get(step, step))))
+        yield lambda name: status.update(Text(inert(step(name))))
+
+
+def step(name: str) -> str:
+    """What a person calls it."""
+    return _STEPS.get(name, name)
 
 
 def _headline(outcome: Outcome) -> tuple[str, str]:
@@ -94,7 +99,7 @@ def show(name: str, result: RunResult, paths: dict[str, str]) -> None:
         )
         say(f"  {words}", "yellow")
     for part in result.parts:
-        _show_part(part, paths)
+        show_part(part, paths)
     for artifact in () if result.parts else result.artifacts.values():
         say(f"  {artifact.name}: {artifact.size} bytes, {paths.get(artifact.name, 'not written, for want of --out')}")
     for notice in result.warnings:
@@ -104,7 +109,8 @@ def show(name: str, result: RunResult, paths: dict[str, str]) -> None:
         _show_stream("stderr", result.stderr)
 
 
-def _show_part(part: Part, paths: dict[str, str]) -> None:
+def show_part(part: Part, paths: dict[str, str]) -> None:
+    """A part with its facts, and where its file is."""
     target = paths.get(part.artifact or "", "not written, for want of --out" if part.artifact else "no file")
     say(f"  {part.name}: {part.verdict}, {target}")
     if part.facts is not None:
@@ -112,7 +118,8 @@ def _show_part(part: Part, paths: dict[str, str]) -> None:
         x0, y0, z0, x1, y1, z1 = facts.bounding_box
         say(f"    volume {facts.volume:.3f} mm³, area {facts.area:.3f} mm², {'valid' if facts.valid else 'invalid'}")
         say(f"    box {x1 - x0:.3f} × {y1 - y0:.3f} × {z1 - z0:.3f} mm")
-        say(f"    solids {facts.solids}, shells {facts.shells}, faces {facts.faces}, edges {facts.edges}")
+        counts = f"solids {facts.solids}, shells {facts.shells}, faces {facts.faces}, edges {facts.edges}"
+        say(f"    {counts}, round holes {facts.holes}")
 
 
 def _show_stream(name: str, stream: Stream) -> None:

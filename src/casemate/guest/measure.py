@@ -9,11 +9,13 @@ from typing import Any
 
 from OCP.Bnd import Bnd_Box
 from OCP.BRep import BRep_Tool
+from OCP.BRepAdaptor import BRepAdaptor_Surface
 from OCP.BRepBndLib import BRepBndLib
 from OCP.BRepCheck import BRepCheck_Analyzer, BRepCheck_Status
 from OCP.BRepGProp import BRepGProp
+from OCP.GeomAbs import GeomAbs_SurfaceType
 from OCP.GProp import GProp_GProps
-from OCP.TopAbs import TopAbs_ShapeEnum
+from OCP.TopAbs import TopAbs_Orientation, TopAbs_ShapeEnum
 from OCP.TopExp import TopExp
 from OCP.TopoDS import TopoDS
 from OCP.TopTools import TopTools_IndexedMapOfShape
@@ -45,6 +47,8 @@ class Amounts:
     """Of a single solid: one that is inside out has a negative volume and would hide in the sum."""
     area: float
     center: tuple[float, float, float]
+    products: tuple[float, float, float]
+    """Of inertia about the centre (yz, xz, xy), over the sum of the moments: 0 where mass is mirrored."""
 
     def like(self, other: Amounts) -> bool:
         """True if both shapes are made of as many pieces and are as large."""
@@ -71,7 +75,9 @@ def amounts(shape: Any) -> Amounts:
         total.Add(properties)
         least = min(least, properties.Mass())
     BRepGProp.SurfaceProperties_s(shape, surface)
-    center = (surface if abs(total.Mass()) < NOTHING else total).CentreOfMass()
+    mass = surface if abs(total.Mass()) < NOTHING else total
+    center, inertia = mass.CentreOfMass(), mass.MatrixOfInertia()
+    trace = sum(inertia.Value(axis, axis) for axis in (1, 2, 3)) or 1.0
     return Amounts(
         solids=len(solids),
         shells=_count(shape, TopAbs_ShapeEnum.TopAbs_SHELL),
@@ -81,6 +87,7 @@ def amounts(shape: Any) -> Amounts:
         least_volume=least if solids else 0.0,
         area=surface.Mass(),
         center=(center.X(), center.Y(), center.Z()),
+        products=(inertia.Value(2, 3) / trace, inertia.Value(1, 3) / trace, inertia.Value(1, 2) / trace),
     )
 
 
@@ -142,7 +149,52 @@ def facts(shape: Any, found: Amounts) -> Facts | None:
         faces=found.faces,
         edges=found.edges,
         valid=not faults(shape),
+        closed=_closed(shape),
+        holes=_holes(shape),
+        symmetric=_symmetric(found, box),
     )
+
+
+def _closed(shape: Any) -> bool:
+    shells = sub_shapes(shape, TopAbs_ShapeEnum.TopAbs_SHELL)
+    return bool(shells) and all(BRep_Tool.IsClosed_s(shell) for shell in shells)
+
+
+def _holes(shape: Any) -> int:
+    """Axes of inner cylinders whose faces go all the way around together."""
+    turned: dict[tuple[float, ...], dict[float, float]] = {}
+    for face in sub_shapes(shape, TopAbs_ShapeEnum.TopAbs_FACE):
+        surface = BRepAdaptor_Surface(TopoDS.Face_s(face))
+        if surface.GetType() != GeomAbs_SurfaceType.GeomAbs_Cylinder:
+            continue
+        cylinder = surface.Cylinder()
+        # The normal of a right-handed cylinder points away from its axis: a face turned over has the material outside.
+        if cylinder.Direct() == (face.Orientation() == TopAbs_Orientation.TopAbs_REVERSED):
+            radii = turned.setdefault(_line(cylinder.Axis()), {})
+            radius = round(cylinder.Radius(), 4)
+            radii[radius] = radii.get(radius, 0.0) + surface.LastUParameter() - surface.FirstUParameter()
+    return sum(any(angle > 2 * math.pi - 1e-3 for angle in radii.values()) for radii in turned.values())
+
+
+def _line(axis: Any) -> tuple[float, ...]:
+    """The same numbers for every axis that lies on the same line: its direction, and its point nearest the origin."""
+    at, to = axis.Location(), axis.Direction()
+    direction = (to.X(), to.Y(), to.Z())
+    sign = next((math.copysign(1.0, value) for value in direction if abs(value) > 1e-6), 1.0)
+    along = at.X() * direction[0] + at.Y() * direction[1] + at.Z() * direction[2]
+    foot = (at.X() - along * direction[0], at.Y() - along * direction[1], at.Z() - along * direction[2])
+    return tuple(round(value, 3) + 0.0 for value in (*(sign * value for value in direction), *foot))
+
+
+def _symmetric(found: Amounts, box: tuple[float, float, float, float, float, float]) -> Any:
+    size = max(box[axis + 3] - box[axis] for axis in range(3))
+    axes = ""
+    for axis, name in enumerate("xyz"):
+        middle = (box[axis] + box[axis + 3]) / 2
+        others = [found.products[other] for other in range(3) if other != axis]
+        if abs(found.center[axis] - middle) <= 1e-5 * size and all(abs(value) <= 1e-6 for value in others):
+            axes += name
+    return axes
 
 
 def _count(shape: Any, kind: TopAbs_ShapeEnum) -> int:

@@ -1,0 +1,45 @@
+"""What writes scripts: any callable from a conversation to a reply, within a deadline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from casemate.control.deadline import Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation, with the roles of the chat-completions API."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model wrote. Tokens are the server's own count, None where it gives none."""
+
+    text: str
+    finish: str = "stop"
+    """As the server says (`stop`, `length`, …), or `cut` for a stream that broke off or grew too long."""
+    model: str = ""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class ModelError(Exception):
+    """The model gave no reply; `expired` if the deadline passed first, `permanent` if asking again cannot help."""
+
+    def __init__(self, message: str, *, expired: bool = False, permanent: bool = False) -> None:
+        super().__init__(message)
+        self.expired = expired
+        self.permanent = permanent
+
+
+class Generator(Protocol):
+    """Writes the next message of a conversation; raises ModelError, and returns or raises before the deadline."""
+
+    def __call__(self, messages: tuple[Message, ...], deadline: Deadline) -> Reply:
+        """One reply."""
+        ...

@@ -1,0 +1,217 @@
+"""The repair loop: ask, run, judge, and ask again with an account of what was wrong, within one wall-clock budget.
+
+    ask the model → find the script → gate, execute, inspect → judge → a part: done; else: account → ask the model
+
+The deadline is a point in time for the whole, model and sandboxes together: a hung script eats its share, no attempt
+gets more than what is left, and at zero the loop ends and says so. A script that failed before is not run again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from casemate.cad import account
+from casemate.cad.checks import Checks, Fault
+from casemate.cad.extraction import extract
+from casemate.cad.generators import Generator, Message, ModelError, Reply
+from casemate.cad.prompts import Prompts
+from casemate.cad.record import Attempt, Record, Run, digest
+from casemate.control.deadline import Deadline
+from casemate.control.host import Host
+from casemate.model import Artifact, Part, RunResult
+
+ATTEMPTS, DEADLINE = 4, 120.0
+_MODEL_RETRIES = 2
+"""How often in a row the model may give nothing before the loop ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What goes on: attempt `number` of `attempts`, `stage` (`model`, then those of `Host.run`), seconds left."""
+
+    number: int
+    attempts: int
+    stage: str
+    left: float
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What came of a request: the record of all of it, and the best part with its file, if there was one."""
+
+    record: Record
+    part: Part | None
+    artifact: Artifact | None = field(repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """True for a part that passed every check."""
+        return self.record.reason == "part"
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """What is wrong with the best part, or, if there is none, with the last attempt."""
+        attempts = {attempt.number: attempt for attempt in self.record.attempts}
+        best = attempts.get(self.record.best) if self.record.best is not None else None
+        if best is not None:
+            return best.faults
+        return self.record.attempts[-1].faults if self.record.attempts else ()
+
+
+def generate(
+    host: Host, generator: Generator, request: str, *, checks: Checks | None = None, attempts: int = ATTEMPTS,
+    deadline: Deadline | float = DEADLINE, profile: str = "cad", limits: Mapping[str, float] | None = None,
+    prompts: Prompts | None = None, progress: Callable[[Progress], None] = lambda _: None,
+) -> Generation:  # fmt: skip
+    """Have a model write a part, and repair it until it passes the checks.
+
+    `deadline` is seconds from now or a point in time. Raises Denied (a bad profile, limit or template), Busy,
+    SandboxFault; what the model and its scripts did wrong is in the record. A `KeyboardInterrupt` ends it.
+    """
+    if attempts < 1:
+        raise ValueError(f"attempts is {attempts}: at least one is needed")
+    if not request.strip():
+        raise ValueError("an empty request")
+    until = Deadline.after(deadline) if isinstance(deadline, (int, float)) else deadline
+    return _Loop(
+        host, generator, request, checks or Checks(), attempts, until, profile, limits or {},
+        prompts or Prompts.load(), progress,
+    ).run()  # fmt: skip
+
+
+class _Loop:
+    def __init__(
+        self, host: Host, generator: Generator, request: str, checks: Checks, most: int, until: Deadline, profile: str,
+        limits: Mapping[str, float], prompts: Prompts, progress: Callable[[Progress], None],
+    ) -> None:  # fmt: skip
+        self._host, self._generator, self._request, self._checks = host, generator, request, checks
+        self._most, self._until, self._profile, self._limits = most, until, profile, limits
+        self._prompts, self._progress = prompts, progress
+        self._began = time.monotonic()
+        self._budget = until.left()
+        self._attempts: list[Attempt] = []
+        self._tried: dict[str, int] = {}
+        self._best: tuple[int, RunResult, Part] | None = None
+        # What is refused is refused before the model is asked.
+        self._plan = host.request("", profile, None, None, "local", "local", limits=limits)
+
+    def run(self) -> Generation:
+        wishes = self._checks.wishes()
+        opening = (
+            Message("system", self._prompts.system),
+            Message("user", self._prompts.opening(self._request, wishes)),
+        )
+        messages = opening
+        for number in range(1, self._most + 1):
+            try:
+                reply, seconds = self._ask(messages, number)
+            except ModelError as error:
+                return self._end("deadline" if error.expired else "model", str(error))
+            attempt = self._attempt(number, messages, reply, seconds)
+            self._attempts.append(attempt)
+            if attempt.ok:
+                return self._end("part", "")
+            if self._until.left() <= 0:
+                return self._end("deadline", "no time was left for another attempt")
+            # The opening, the last answer and its account: older attempts would only fill the model's window.
+            again = self._prompts.again(self._request, wishes, attempt.account, number, self._most)
+            messages = (*opening, Message("assistant", reply.text), Message("user", again))
+        return self._end("attempts", f"none of {self._most} attempts passed every check")
+
+    def _ask(self, messages: tuple[Message, ...], number: int) -> tuple[Reply, float]:
+        began = time.monotonic()
+        for again in range(_MODEL_RETRIES + 1):
+            if self._until.left() <= 0:
+                raise ModelError("no time was left for another attempt", expired=True)
+            self._told(number, "model")
+            try:
+                return self._generator(messages, self._until), time.monotonic() - began
+            except ModelError as error:
+                if error.expired or error.permanent or again == _MODEL_RETRIES:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _attempt(self, number: int, messages: tuple[Message, ...], reply: Reply, seconds: float) -> Attempt:
+        found = extract(reply.text)
+        same = self._tried.get(digest(found.source)) if found.source else None
+        result: RunResult | None = None
+        began = time.monotonic()
+        if not found.source:
+            faults: tuple[Fault, ...] = (account.CUT if reply.finish in ("cut", "length") else account.NO_CODE,)
+        elif same is not None:
+            faults = self._attempts[same - 1].faults
+        else:
+            self._tried[digest(found.source)] = number
+            result = self._host.run(
+                found.source, self._profile, None, self._until, limits=self._limits,
+                progress=lambda stage: self._told(number, stage),
+            )  # fmt: skip
+            faults = account.faults(result, self._checks)
+            if faults and found.how == "open fence":
+                faults = (*faults, account.CUT)
+            self._keep(number, result, faults)
+        return Attempt(
+            number=number, messages=messages, reply=reply.text, finish=reply.finish, model=reply.model,
+            prompt_tokens=reply.prompt_tokens, completion_tokens=reply.completion_tokens, source=found.source,
+            how=found.how, run=None if result is None else Run.of(result), same_as=same, faults=faults,
+            account=account.account(faults, result, repeated=same is not None), model_seconds=seconds,
+            run_seconds=time.monotonic() - began,
+        )  # fmt: skip
+
+    def _keep(self, number: int, result: RunResult, faults: tuple[Fault, ...]) -> None:
+        part = account.measured(result)
+        if part is None:
+            return
+        if self._best is None or len(faults) < len(self._attempts[self._best[0] - 1].faults):
+            self._best = (number, result, part)
+
+    def _told(self, number: int, stage: str) -> None:
+        self._progress(Progress(number, self._most, stage, max(0.0, self._until.left())))
+
+    def _end(self, reason: str, message: str) -> Generation:
+        profile = self._plan.plan.profile
+        record = Record(
+            request=self._request, checks=self._checks, profile=profile.name, profile_digest=profile.digest,
+            image_digest=self._plan.image.digest, limits=dict(self._limits), deadline=self._budget,
+            attempts=tuple(self._attempts), reason=reason, message=message,
+            best=None if self._best is None else self._best[0], seconds=time.monotonic() - self._began,
+        )  # fmt: skip
+        if self._best is None:
+            return Generation(record, None, None)
+        _, result, part = self._best
+        return Generation(record, part, result.artifacts.get(part.artifact or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """An attempt's script run again: what is wrong now, and what differs from the record ("" if nothing does)."""
+
+    number: int
+    result: RunResult
+    faults: tuple[Fault, ...]
+    difference: str
+
+
+def replay(host: Host, record: Record, progress: Callable[[Progress], None] = lambda _: None) -> tuple[Replayed, ...]:
+    """Run the scripts of a record again, each as it was run, without a model."""
+    found = []
+    run = [attempt for attempt in record.attempts if attempt.run is not None]
+    for attempt in run:
+        progress(Progress(attempt.number, len(run), "script", 0.0))
+        result = host.run(attempt.source, record.profile, limits=record.limits)
+        faults = account.faults(result, record.checks)
+        found.append(Replayed(attempt.number, result, faults, _difference(attempt, Run.of(result), faults)))
+    return tuple(found)
+
+
+def _difference(attempt: Attempt, now: Run, faults: tuple[Fault, ...]) -> str:
+    assert attempt.run is not None
+    then = attempt.run
+    if (then.outcome.reason, then.outcome.verdict) != (now.outcome.reason, now.outcome.verdict):
+        return f"it was {then.outcome.reason} {then.outcome.verdict or ''}, now {now.outcome.reason} {now.outcome.verdict or ''}"
+    if then.files != now.files:
+        return "its files have other bytes"
+    codes = ([fault.code for fault in attempt.faults], [fault.code for fault in faults])
+    return "" if codes[0] == codes[1] else f"its faults were {codes[0]}, now {codes[1]}"

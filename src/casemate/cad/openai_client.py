@@ -1,0 +1,176 @@
+"""A `Generator` over any server that speaks the OpenAI chat-completions API.
+
+What a server sends is bounded: `BODY_BYTES` on the wire, `REPLY_CHARACTERS` of text, and the deadline for all of it,
+retries included. Retries with back-off are the client library's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import httpx2
+import openai
+from openai.types.chat import ChatCompletionMessageParam
+
+from casemate.cad.generators import Message, ModelError, Reply
+from casemate.control.deadline import Deadline
+
+BODY_BYTES = 8 << 20
+"""Of one response: a token takes a few hundred bytes of a stream."""
+REPLY_CHARACTERS = 1 << 18
+"""As many as a script may have bytes."""
+CONNECT, READ = 10.0, 60.0
+"""Seconds for a connection, and between two pieces of a response."""
+_PERMANENT = (
+    openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError, openai.BadRequestError,
+    openai.UnprocessableEntityError,
+)  # fmt: skip
+
+
+_T = TypeVar("_T")
+
+
+class _TooLongError(Exception):
+    """A body beyond BODY_BYTES."""
+
+
+class _Counted(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = BODY_BYTES
+        async for part in self._stream:
+            left -= len(part)
+            if left < 0:
+                raise _TooLongError
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _Bounded(httpx2.AsyncHTTPTransport):
+    """Ends a response that does not end itself."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Counted(response.stream)
+        return response
+
+
+@dataclass(frozen=True, slots=True)
+class ChatCompletions:
+    """`base_url` ends in `/v1` as a rule; `key` is sent as the bearer token and shown nowhere.
+
+    `temperature`, `seed` and `most_tokens` are the server's own defaults where they are None; `retries` with back-off
+    are made after connection errors, 408, 409, 429 and 5xx.
+    """
+
+    base_url: str
+    model: str
+    key: str = field(default="none", repr=False)
+    temperature: float | None = None
+    seed: int | None = None
+    most_tokens: int | None = None
+    retries: int = 3
+
+    def __call__(self, messages: tuple[Message, ...], deadline: Deadline) -> Reply:
+        """One reply; what was streamed until the connection broke or the deadline passed is a reply that is `cut`."""
+        # In a thread with a loop of its own: the caller may have one already, and a loop can end a read that hangs.
+        with ThreadPoolExecutor(1, "casemate-model") as thread:
+            return thread.submit(lambda: asyncio.run(self._ask(messages, deadline))).result()
+
+    async def _ask(self, messages: tuple[Message, ...], deadline: Deadline) -> Reply:
+        heard = _Heard()
+        try:
+            async with asyncio.timeout(max(0.0, deadline.left())):
+                await self._stream(messages, heard)
+        except TimeoutError:
+            if heard.text:
+                return heard.reply("cut")
+            raise ModelError("the model did not answer in the time that was left", expired=True) from None
+        except (openai.APIError, httpx2.HTTPError, _TooLongError, ValueError) as error:
+            if heard.text:
+                return heard.reply("cut")
+            raise ModelError(_told(error), permanent=isinstance(error, _PERMANENT)) from error
+        if not heard.text:
+            raise ModelError("the server's answer holds no text of a chat completion")
+        return heard.reply()
+
+    async def _stream(self, messages: tuple[Message, ...], heard: _Heard) -> None:
+        timeout = httpx2.Timeout(READ, connect=CONNECT)
+        async with openai.AsyncOpenAI(
+            base_url=self.base_url, api_key=self.key, max_retries=self.retries, timeout=timeout,
+            http_client=httpx2.AsyncClient(transport=_Bounded(), timeout=timeout, follow_redirects=False),
+        ) as client:  # fmt: skip
+            conversation: list[ChatCompletionMessageParam] = [
+                {"role": "system", "content": message.content} if message.role == "system"
+                else {"role": "user", "content": message.content} if message.role == "user"
+                else {"role": "assistant", "content": message.content}
+                for message in messages
+            ]  # fmt: skip
+            stream = await client.chat.completions.create(
+                model=self.model,
+                messages=conversation,
+                temperature=openai.omit if self.temperature is None else self.temperature,
+                seed=openai.omit if self.seed is None else self.seed,
+                max_tokens=openai.omit if self.most_tokens is None else self.most_tokens,
+                stream=True,
+                stream_options={"include_usage": True},
+            )
+            async for chunk in stream:
+                if not heard.take(chunk):
+                    await stream.close()
+                    return
+
+
+class _Heard:
+    """What has come of a reply so far."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.finish = "cut"
+        self.model = ""
+        self.prompt_tokens: int | None = None
+        self.completion_tokens: int | None = None
+
+    def take(self, chunk: object) -> bool:
+        """One more piece; False when there is enough. A server's answer may be anything that is JSON."""
+        self.model = _of(chunk, "model", str) or self.model
+        usage = getattr(chunk, "usage", None)
+        self.prompt_tokens = _of(usage, "prompt_tokens", int) or self.prompt_tokens
+        self.completion_tokens = _of(usage, "completion_tokens", int) or self.completion_tokens
+        choices = getattr(chunk, "choices", None)
+        for choice in choices[:1] if isinstance(choices, list) else ():
+            self.text += _of(getattr(choice, "delta", None), "content", str) or ""
+            self.finish = _of(choice, "finish_reason", str) or self.finish
+        if len(self.text) > REPLY_CHARACTERS:
+            self.text, self.finish = self.text[:REPLY_CHARACTERS], "cut"
+            return False
+        return True
+
+    def reply(self, finish: str = "") -> Reply:
+        return Reply(self.text, finish or self.finish, self.model, self.prompt_tokens, self.completion_tokens)
+
+
+def _of(value: object, name: str, kind: type[_T]) -> _T | None:
+    found = getattr(value, name, None)
+    return found if type(found) is kind else None
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, _TooLongError):
+        return f"the server's answer has more than {BODY_BYTES} bytes"
+    if isinstance(error, openai.APIStatusError):
+        return f"the server answered with status {error.status_code}"
+    if isinstance(error, openai.APITimeoutError):
+        return f"the server said nothing for {READ:g} s"
+    if isinstance(error, openai.APIConnectionError):
+        return f"the server cannot be reached: {error.__cause__ or error}"
+    return f"the server's answer cannot be understood: {type(error).__name__}"

@@ -1,0 +1,168 @@
+"""`casemate cad generate | replay`: a prompt in, an inspected part out; and a record's scripts run again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from casemate.cad import ChatCompletions, Checks, Generation, Progress, Prompts, Record, generate, replay
+from casemate.cli import documents, terminal
+from casemate.cli.run import Tightened, seconds, writable, write_file
+from casemate.cli.status import FAILED, WELL
+from casemate.control.host import Host
+from casemate.errors import Denied
+
+RECORD = "record.json"
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Its arguments."""
+    parser = commands.add_parser("cad", help="have a model write a part, and repair it")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    _add_generate(actions)
+    again = actions.add_parser("replay", help="run the scripts of a record again, without a model")
+    again.add_argument("record", type=Path, help="a record.json that `cad generate` wrote")
+    again.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
+    again.set_defaults(command=main_replay)
+
+
+def _add_generate(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    make = actions.add_parser("generate", help="a prompt in, an inspected STEP file out")
+    make.add_argument("request", metavar="PROMPT", help="what the part is to be, in words")
+    make.add_argument("--model", required=True, metavar="URL", help="a server that speaks the chat-completions API")
+    make.add_argument("--model-name", required=True, metavar="NAME", help="which of its models")
+    make.add_argument(
+        "--key", default="", metavar="REFERENCE", help="where the server's key is: env:NAME or file:PATH (default: none)"
+    )
+    make.add_argument("--temperature", type=float, metavar="NUMBER")
+    make.add_argument("--seed", type=int, metavar="NUMBER")
+    make.add_argument("--max-tokens", type=int, metavar="NUMBER", help="of one answer")
+    make.add_argument("--attempts", type=int, default=4, metavar="NUMBER", help="at most (default: 4)")
+    make.add_argument(
+        "--deadline", type=seconds, default=120.0, metavar="SECONDS", help="for all of it together (default: 120)"
+    )
+    make.add_argument("--profile", default="cad", help="a profile's name or file (default: cad)")
+    make.add_argument("--limit", action=Tightened, default={}, metavar="NAME=NUMBER", help="a lower limit")
+    make.add_argument("--prompts", type=Path, metavar="DIR", help="own system.txt, first.txt or repair.txt")
+    make.add_argument("--out", type=Path, required=True, metavar="DIR", help="write part.step, script.py, record.json")
+    make.add_argument("--box", type=_extent, metavar="X,Y,Z", help="the bounding box that is wanted, in mm")
+    make.add_argument("--tolerance", type=float, default=0.01, help="of the bounding box, relative (default: 0.01)")
+    make.add_argument("--volume", type=_range, metavar="LEAST,MOST", help="mm³")
+    make.add_argument("--solids", type=int, default=1, metavar="NUMBER", help="(default: 1; 0: any number)")
+    make.add_argument("--holes", type=int, metavar="NUMBER", help="round holes")
+    make.add_argument("--watertight", action="store_true")
+    make.add_argument("--symmetric", default="", metavar="AXES", help="across the middle along these, as xy")
+    make.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
+    make.set_defaults(command=main_generate)
+
+
+def main_generate(arguments: argparse.Namespace) -> int:
+    """Generate; 0 if a part passed every check, else 1."""
+    try:
+        checks = Checks(
+            arguments.box, arguments.tolerance, arguments.volume, arguments.solids or None, arguments.watertight,
+            arguments.holes, arguments.symmetric,
+        )  # fmt: skip
+        if arguments.attempts < 1 or not arguments.request.strip():
+            raise ValueError("at least one attempt and a prompt are needed")
+    except ValueError as error:
+        raise Denied(str(error)) from None
+    prompts = Prompts.load(arguments.prompts)
+    model = ChatCompletions(
+        arguments.model, arguments.model_name, _key(arguments.key), arguments.temperature, arguments.seed,
+        arguments.max_tokens,
+    )  # fmt: skip
+    writable(arguments.out)
+    with Host() as host, terminal.progress("starting", quiet=arguments.json) as progress:
+        progress("template")
+        host.warm(arguments.profile, arguments.limit)
+        made = generate(
+            host, model, arguments.request, checks=checks, attempts=arguments.attempts, deadline=arguments.deadline,
+            profile=arguments.profile, limits=arguments.limit, prompts=prompts,
+            progress=lambda now: progress(_told(now)),
+        )  # fmt: skip
+    paths = _write(made, arguments.out)
+    status = WELL if made.ok else FAILED
+    if arguments.json:
+        print(documents.dump(documents.of_generation(made, paths, status)))
+    else:
+        _show(made, paths)
+    return status
+
+
+def main_replay(arguments: argparse.Namespace) -> int:
+    """Run them again; 0 if each did what it did then."""
+    record = Record.load(arguments.record)
+    with Host() as host, terminal.progress("starting", quiet=arguments.json) as progress:
+        found = replay(host, record, lambda now: progress(f"attempt {now.number}"))
+    status = WELL if not any(one.difference for one in found) else FAILED
+    if arguments.json:
+        print(documents.dump(documents.of_replay(found, status)))
+        return status
+    for one in found:
+        terminal.say(f"attempt {one.number}: {one.difference or 'as recorded'}", "red" if one.difference else "green")
+    return status
+
+
+def _told(now: Progress) -> str:
+    stage = "asking the model" if now.stage == "model" else terminal.step(now.stage)
+    return f"attempt {now.number} of {now.attempts}: {stage}, {now.left:.0f} s left"
+
+
+def _write(made: Generation, directory: Path) -> dict[str, str]:
+    paths = {"record": directory / RECORD}
+    made.record.save(paths["record"])
+    chosen = made.record.best or (made.record.attempts[-1].number if made.record.attempts else None)
+    if chosen is not None:
+        paths["script"] = directory / "script.py"
+        write_file(paths["script"], made.record.attempts[chosen - 1].source.encode("utf-8", "surrogatepass"))
+    if made.artifact is not None:
+        paths["part"] = directory / "part.step"
+        write_file(paths["part"], made.artifact.data)
+    return {name: str(path) for name, path in paths.items()}
+
+
+def _show(made: Generation, paths: dict[str, str]) -> None:
+    for attempt in made.record.attempts:
+        tokens = f", {attempt.completion_tokens} tokens" if attempt.completion_tokens is not None else ""
+        seen = "a part that passes every check" if attempt.ok else "; ".join(fault.message for fault in attempt.faults)
+        time = f"model {attempt.model_seconds:.1f} s{tokens}, sandbox {attempt.run_seconds:.1f} s"
+        terminal.say(f"attempt {attempt.number} ({time}): {seen}", "green" if attempt.ok else "yellow")
+    if not made.ok:
+        terminal.say(f"{made.record.reason}: {made.record.message}", "red")
+    if made.part is not None:
+        terminal.show_part(made.part, {made.part.artifact or "": paths.get("part", "")})
+    for name in ("script", "record"):
+        if name in paths:
+            terminal.say(f"  {name}: {paths[name]}")
+
+
+def _key(reference: str) -> str:
+    kind, _, name = reference.partition(":")
+    if not reference:
+        return "none"
+    if kind == "env" and name:
+        if not (value := os.environ.get(name, "")):
+            raise Denied(f"--key {reference}: the variable is not set")
+        return value
+    if kind == "file" and name:
+        return Path(name).read_text("utf-8").strip()
+    raise Denied("--key takes a reference, env:NAME or file:PATH, and never the key itself")
+
+
+def _numbers(text: str, count: int) -> tuple[float, ...]:
+    values = tuple(float(word) for word in text.split(","))
+    if len(values) != count:
+        raise ValueError
+    return values
+
+
+def _extent(text: str) -> tuple[float, float, float]:
+    x, y, z = _numbers(text, 3)
+    return x, y, z
+
+
+def _range(text: str) -> tuple[float, float]:
+    least, most = _numbers(text, 2)
+    return least, most
