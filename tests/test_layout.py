@@ -27,7 +27,7 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "egress": (frozenset({"model", "errors", "policy"}), frozenset()),
     "control": (frozenset({"model", "errors", "policy", "runtime", "egress"}), frozenset({"platformdirs", "pydantic"})),
     "api": (frozenset({"model", "errors", "policy", "control"}), frozenset({"pydantic"})),
-    "cad": (frozenset({"model", "errors", "policy", "control"}), frozenset({"pydantic"})),
+    "cad": (frozenset({"model", "errors", "policy", "control"}), frozenset({"httpx2", "openai", "pydantic"})),
     "verify": (frozenset({"model", "errors", "policy", "control"}), frozenset()),
     # A program, not a module: what people run instead of a sandbox, with the image's packages and the guest's code.
     "bench/worker": (frozenset({"guest", "launcher.memory"}), frozenset({"OCP", "build123d", "cadquery"})),

@@ -80,10 +80,12 @@ def _raised(outcome: Outcome) -> Fault:
 
 
 def account(found: tuple[Fault, ...], result: RunResult | None, *, repeated: bool) -> str:
-    """A few lines, at most MOST_CHARACTERS: what is wrong, what else there is to know, and whether it was tried before."""
+    """A few lines, at most MOST_CHARACTERS: what is wrong, what was made, and whether it was tried before."""
     lines = [f"- {fault.message}" for fault in found]
     if result is not None:
-        lines += [f"- note: {notice.message}" for notice in result.warnings if notice.code.startswith(("font", "result"))]
+        lines += [
+            f"- note: {notice.message}" for notice in result.warnings if notice.code.startswith(("font", "result"))
+        ]
         part = measured(result)
         if part is not None and part.facts is not None:
             lines.append(f"- what it made: {_facts(part.facts)}")

@@ -73,7 +73,9 @@ class Checks:
         if self.bounding_box is not None:
             close = (math.isclose(a, b, rel_tol=self.tolerance) for a, b in zip(extent, self.bounding_box, strict=True))
             if not all(close):
-                found.append(Fault("bounding_box", f"its bounding box is {_by(extent)} mm, not {_by(self.bounding_box)}"))
+                found.append(
+                    Fault("bounding_box", f"its bounding box is {_by(extent)} mm, not {_by(self.bounding_box)}")
+                )
         if self.volume is not None and not self.volume[0] <= facts.volume <= self.volume[1]:
             message = f"its volume is {facts.volume:.6g} mm³, not between {self.volume[0]:g} and {self.volume[1]:g}"
             found.append(Fault("volume", message))

@@ -103,7 +103,7 @@ class _Loop:
             Message("system", self._prompts.system),
             Message("user", self._prompts.opening(self._request, wishes)),
         )
-        messages = opening
+        messages: tuple[Message, ...] = opening
         for number in range(1, self._most + 1):
             try:
                 reply, seconds = self._ask(messages, number)
@@ -209,8 +209,9 @@ def replay(host: Host, record: Record, progress: Callable[[Progress], None] = la
 def _difference(attempt: Attempt, now: Run, faults: tuple[Fault, ...]) -> str:
     assert attempt.run is not None
     then = attempt.run
-    if (then.outcome.reason, then.outcome.verdict) != (now.outcome.reason, now.outcome.verdict):
-        return f"it was {then.outcome.reason} {then.outcome.verdict or ''}, now {now.outcome.reason} {now.outcome.verdict or ''}"
+    ends = [" ".join(filter(None, (run.outcome.reason, run.outcome.verdict))) for run in (then, now)]
+    if ends[0] != ends[1]:
+        return f"it was {ends[0]}, now {ends[1]}"
     if then.files != now.files:
         return "its files have other bytes"
     codes = ([fault.code for fault in attempt.faults], [fault.code for fault in faults])

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from casemate.cad import ChatCompletions, Checks, Generation, Progress, Prompts, Record, generate, replay
+from casemate.cad import Checks, Generation, Progress, Prompts, Record, generate, replay
 from casemate.cli import documents, terminal
 from casemate.cli.run import Tightened, seconds, writable, write_file
 from casemate.cli.status import FAILED, WELL
@@ -33,7 +33,10 @@ def _add_generate(actions: argparse._SubParsersAction[argparse.ArgumentParser]) 
     make.add_argument("--model", required=True, metavar="URL", help="a server that speaks the chat-completions API")
     make.add_argument("--model-name", required=True, metavar="NAME", help="which of its models")
     make.add_argument(
-        "--key", default="", metavar="REFERENCE", help="where the server's key is: env:NAME or file:PATH (default: none)"
+        "--key",
+        default="",
+        metavar="REFERENCE",
+        help="where the server's key is: env:NAME or file:PATH (default: none)",
     )
     make.add_argument("--temperature", type=float, metavar="NUMBER")
     make.add_argument("--seed", type=int, metavar="NUMBER")
@@ -69,6 +72,8 @@ def main_generate(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         raise Denied(str(error)) from None
     prompts = Prompts.load(arguments.prompts)
+    from casemate.cad.openai_client import ChatCompletions  # its library takes half a second to import
+
     model = ChatCompletions(
         arguments.model, arguments.model_name, _key(arguments.key), arguments.temperature, arguments.seed,
         arguments.max_tokens,

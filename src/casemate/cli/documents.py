@@ -382,5 +382,6 @@ def of_generation(made: Generation, paths: dict[str, str], exit_status: int) -> 
 def of_replay(found: tuple[Replayed, ...], exit_status: int) -> ReplayDocument:
     """What a record's scripts did now."""
     return ReplayDocument(
-        tuple(ReplayedDocument(one.number, one.result.outcome, one.faults, one.difference) for one in found), exit_status
+        tuple(ReplayedDocument(one.number, one.result.outcome, one.faults, one.difference) for one in found),
+        exit_status,
     )

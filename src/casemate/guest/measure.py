@@ -14,6 +14,7 @@ from OCP.BRepBndLib import BRepBndLib
 from OCP.BRepCheck import BRepCheck_Analyzer, BRepCheck_Status
 from OCP.BRepGProp import BRepGProp
 from OCP.GeomAbs import GeomAbs_SurfaceType
+from OCP.gp import gp_Ax3, gp_Dir, gp_Pnt
 from OCP.GProp import GProp_GProps
 from OCP.TopAbs import TopAbs_Orientation, TopAbs_ShapeEnum
 from OCP.TopExp import TopExp
@@ -162,7 +163,7 @@ def _closed(shape: Any) -> bool:
 
 def _holes(shape: Any) -> int:
     """Axes of inner cylinders whose faces go all the way around together."""
-    turned: dict[tuple[float, ...], dict[float, float]] = {}
+    turned: dict[tuple[tuple[float, ...], float], list[tuple[float, float]]] = {}
     for face in sub_shapes(shape, TopAbs_ShapeEnum.TopAbs_FACE):
         surface = BRepAdaptor_Surface(TopoDS.Face_s(face))
         if surface.GetType() != GeomAbs_SurfaceType.GeomAbs_Cylinder:
@@ -170,10 +171,10 @@ def _holes(shape: Any) -> int:
         cylinder = surface.Cylinder()
         # The normal of a right-handed cylinder points away from its axis: a face turned over has the material outside.
         if cylinder.Direct() == (face.Orientation() == TopAbs_Orientation.TopAbs_REVERSED):
-            radii = turned.setdefault(_line(cylinder.Axis()), {})
-            radius = round(cylinder.Radius(), 4)
-            radii[radius] = radii.get(radius, 0.0) + surface.LastUParameter() - surface.FirstUParameter()
-    return sum(any(angle > 2 * math.pi - 1e-3 for angle in radii.values()) for radii in turned.values())
+            line = _line(cylinder.Axis())
+            sector = _sector(line[:3], surface)
+            turned.setdefault((line, round(cylinder.Radius(), 4)), []).append(sector)
+    return len({line for (line, _), sectors in turned.items() if _around(sectors)})
 
 
 def _line(axis: Any) -> tuple[float, ...]:
@@ -184,6 +185,29 @@ def _line(axis: Any) -> tuple[float, ...]:
     along = at.X() * direction[0] + at.Y() * direction[1] + at.Z() * direction[2]
     foot = (at.X() - along * direction[0], at.Y() - along * direction[1], at.Z() - along * direction[2])
     return tuple(round(value, 3) + 0.0 for value in (*(sign * value for value in direction), *foot))
+
+
+def _sector(direction: tuple[float, ...], surface: Any) -> tuple[float, float]:
+    """The angles about a direction between which a face of a cylinder lies: from 0 to 2π, and how far on."""
+    around = gp_Ax3(gp_Pnt(), gp_Dir(*direction))
+    first, last = surface.FirstUParameter(), surface.LastUParameter()
+    place = surface.Cylinder().Position()
+
+    def angle(u: float) -> float:
+        point = place.XDirection().XYZ() * math.cos(u) + place.YDirection().XYZ() * math.sin(u)
+        return math.atan2(point.Dot(around.YDirection().XYZ()), point.Dot(around.XDirection().XYZ())) % (2 * math.pi)
+
+    same_way = place.XDirection().Crossed(place.YDirection()).Dot(around.Direction()) > 0
+    return angle(first if same_way else last), last - first
+
+
+def _around(sectors: list[tuple[float, float]]) -> bool:
+    """True if sectors cover the whole circle."""
+    reached, slack = 0.0, 1e-3
+    for start, length in sorted([*sectors, *((start - 2 * math.pi, length) for start, length in sectors)]):
+        if start <= reached + slack:
+            reached = max(reached, start + length)
+    return reached >= 2 * math.pi - slack
 
 
 def _symmetric(found: Amounts, box: tuple[float, float, float, float, float, float]) -> Any:
