@@ -13,8 +13,9 @@ import sys
 import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
-EXCHANGES = json.loads(open(sys.argv[1], encoding="utf-8").read())
+EXCHANGES = json.loads(Path(sys.argv[1]).read_text("utf-8"))
 CALLS: Counter[str] = Counter()
 PIECE = 24
 

@@ -14,7 +14,7 @@ from casemate.control.deadline import Deadline
 GOOD = "import cadquery as cq\nresult = cq.Workplane().box(10, 20, 30)\n"
 DENIED = "import os\n" + GOOD
 UNKNOWN = "import cadquery as cq\nresult = cq.Workplane().box(width, 20, 30)\n"
-NAME = "import cadquery as cq\nif cq is None:\n    width = 10\nresult = cq.Workplane().box(width, 20, 30)\n"
+NAME = "import cadquery as cq\nif 2 < 1:\n    width = 10\nresult = cq.Workplane().box(width, 20, 30)\n"
 FILLET = GOOD + "result = result.edges('|Z').fillet(50)\n"
 HANG = "while True:\n    pass\n"
 EMPTY = "import cadquery as cq\nresult = cq.Workplane()\n"
