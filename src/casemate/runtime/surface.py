@@ -1,0 +1,99 @@
+"""System calls by number, as libseccomp knows them for this machine, for those who look at a loaded filter."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import struct
+from collections.abc import Callable, Iterable
+
+import pyseccomp
+
+from casemate.runtime import seccomp
+
+KILL, ERRNO, ALLOW = "kill", "errno", "allow"
+_AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7, "i386": 0x40000003}
+_LOAD, _RETURN, _AND, _JUMP = 0x20, 0x06, 0x54, 0x05
+_COMPARE: dict[int, Callable[[int, int], bool]] = {
+    0x15: lambda a, k: a == k,
+    0x25: lambda a, k: a > k,
+    0x35: lambda a, k: a >= k,
+    0x45: lambda a, k: bool(a & k),
+}
+
+
+def numbers(names: Iterable[str]) -> dict[str, int | None]:
+    """The number of each call on this machine, None where it has none."""
+    found: dict[str, int | None] = {}
+    for name in names:
+        try:
+            number = int(pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name))
+        except ValueError:
+            number = -1
+        found[name] = number if number >= 0 else None
+    return found
+
+
+def program(name: str) -> bytes:
+    """The BPF program of a set, as it is given to the kernel."""
+    return base64.b64decode(seccomp.compiled(name), validate=True)
+
+
+def answer(programs: Iterable[bytes], machine: str, number: int, arguments: tuple[int, ...] = ()) -> tuple[str, int]:
+    """What filters say to a call: (KILL, 0), (ERRNO, code) or (ALLOW, 0); the strictest counts (seccomp(2)).
+
+    Raises ValueError for an instruction that libseccomp does not write.
+    """
+    words = [argument & 0xFFFFFFFFFFFFFFFF for argument in (*arguments, 0, 0, 0, 0, 0, 0)[:6]]
+    data = struct.pack("=IIQ6Q", number, _AUDIT[machine], 0, *words)
+    # Actions as the kernel orders them: the numerically least one as a signed number wins.
+    actions = [_evaluate(code, data) for code in programs]
+    if not actions:
+        return ALLOW, 0
+    least = min(actions, key=lambda action: action - (1 << 32) if action & 0x80000000 else action)
+    kind = least & 0xFFFF0000
+    if kind == 0x7FFF0000:
+        return ALLOW, 0
+    if kind == 0x00050000:
+        return ERRNO, least & 0xFFFF
+    if kind in (0x00000000, 0x80000000):
+        return KILL, 0
+    raise ValueError(f"a filter answers {least:#x}")
+
+
+def _evaluate(code: bytes, data: bytes) -> int:
+    """Classic BPF as libseccomp writes it (bpf(4), seccomp_export_bpf(3))."""
+    instructions = list(struct.iter_unpack("=HBBI", code))
+    value = at = 0
+    while True:
+        operation, true, false, constant = instructions[at]
+        at += 1
+        if operation == _LOAD:
+            value = struct.unpack_from("=I", data, constant)[0]
+        elif operation == _AND:
+            value &= constant
+        elif operation == _JUMP:
+            at += constant
+        elif operation in _COMPARE:
+            at += true if _COMPARE[operation](value, constant) else false
+        elif operation == _RETURN:
+            return int(constant)
+        else:
+            raise ValueError(f"instruction {operation:#x}")
+
+
+def refusals(name: str, names: Iterable[str], machine: str) -> dict[str, int]:
+    """For each call that a set refuses whatever its arguments are, the errno that it answers with."""
+    code = [program(name)]
+    allowed = set(seccomp.names(name))
+    found = {}
+    for call, number in numbers(names).items():
+        if number is not None and call not in allowed:
+            kind, value = answer(code, machine, number)
+            found[call] = value if kind == ERRNO else errno.EPERM
+    return found
+
+
+def allowed_numbers(name: str) -> frozenset[int]:
+    """The numbers of a set's calls, however narrowed by their arguments."""
+    return frozenset(number for number in numbers(seccomp.names(name)).values() if number is not None)

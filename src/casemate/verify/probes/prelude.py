@@ -1,0 +1,130 @@
+"""Runs inside a sandbox, before a family's own source. Plain Python, standard library; CONFIG was defined above it."""
+
+import contextlib
+import errno
+import json
+import os
+import re
+import select
+import signal
+import socket
+import stat
+import struct
+import sys
+import time
+
+try:
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+except (ImportError, OSError):
+    libc = None
+
+CANARY = re.compile(rb"casemate-canary-" + rb"[0-9a-f]{32}")
+WAIT = 4.0
+
+
+def tell(name, **answer):
+    """One line of at most PIPE_BUF bytes, so that no two are mixed."""
+    line = json.dumps({"probe": name, "nonce": CONFIG["nonces"].get(name, ""), **answer})
+    os.write(1, line.encode() + b"\n")
+
+
+def cut(value):
+    text = value if isinstance(value, str) else repr(value)
+    return text[:600]
+
+
+NAME = ""
+
+
+def tried(name, code):
+    """What an expression gave, as an answer."""
+    global NAME
+    NAME = name
+    try:
+        found = eval(code, globals())
+    except OSError as error:
+        return {"refused": errno.errorcode.get(error.errno, type(error).__name__), "detail": cut(str(error))}
+    except BaseException as error:
+        return {"refused": type(error).__name__, "detail": cut(str(error))}
+    return {"got": cut(found)} if found else {"refused": "nothing", "detail": cut(found)}
+
+
+def attempt(name, code, isolated):
+    """In a fork where there may be one, because an attack may end or change the process it runs in."""
+    pid = -1
+    if isolated:
+        with contextlib.suppress(OSError):
+            pid = os.fork()
+    if pid == 0:
+        signal.setitimer(signal.ITIMER_REAL, WAIT)
+        tell(name, **tried(name, code))
+        os._exit(0)
+    if pid < 0:
+        tell(name, **tried(name, code))
+        return
+    _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status):
+        tell(name, refused=f"signal {os.WTERMSIG(status)}", detail="")
+
+
+def call(name, *arguments):
+    """A raw system call by name or number; raises OSError."""
+    number = name if isinstance(name, int) else CONFIG["numbers"][name]
+    if number is None:
+        raise OSError(errno.ENOSYS, f"{name} has no number here")
+    words = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    libc.syscall.restype = ctypes.c_long
+    result = libc.syscall(ctypes.c_long(number), *words)
+    if result == -1:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{name}: {os.strerror(code)}")
+    return result
+
+
+def reached(name, *arguments):
+    """True if the kernel got to see a call: any answer but the filter's own."""
+    try:
+        call(name, *arguments)
+    except OSError as error:
+        if error.errno == CONFIG["refusals"].get(name, errno.EPERM):
+            raise
+        return f"reached: {errno.errorcode.get(error.errno, error.errno)}"
+    return "it worked"
+
+
+def read(path, size=4096):
+    """What a file begins with."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return os.read(fd, size).decode("latin-1")
+    finally:
+        os.close(fd)
+
+
+def writable(path):
+    """Whether a file can be opened to be written, without a byte being written."""
+    os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+    return f"{path} can be written"
+
+
+def canaries(data):
+    """Canaries in some bytes."""
+    return sorted({found.decode() for found in CANARY.findall(data)})
+
+
+def wait_to_be_seen():
+    """Say so by descriptor 200, and wait until somebody outside has looked."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    os.dup2(1, CONFIG["mark"])
+    with contextlib.suppress(OSError):
+        signal.sigtimedwait([signal.SIGUSR1], 10)
+
+
+def run_probes():
+    for name, code, isolated in CONFIG["probes"]:
+        attempt(name, code, isolated)
+    if CONFIG["look"]:
+        wait_to_be_seen()
+    tell("end")

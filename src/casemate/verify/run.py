@@ -1,0 +1,127 @@
+"""Starts the stage, gathers what it found, and, where asked, shows by twins that attacks work with the guard off."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from casemate.control.host import Host
+from casemate.control.places import default_stores
+from casemate.control.profiles import CEILING, admit
+from casemate.errors import PolicyError, SandboxFault
+from casemate.runtime.doctor import examine
+from casemate.verify import harness, judge
+from casemate.verify.canaries import VARIABLE, word
+from casemate.verify.guards import GUARDS
+from casemate.verify.model import VM, Finding, Probe, Report, Settings, Verdict
+from casemate.verify.tables import PROBES
+
+STAGE = "casemate.verify.stage"
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many probes are done, and how many there are."""
+
+
+def selected(only: Iterable[str]) -> tuple[Probe, ...]:
+    """Probes by id or family, all of them if nothing is named; raises PolicyError for a name that there is not."""
+    wanted = tuple(only)
+    known = {probe.id for probe in PROBES} | {probe.family for probe in PROBES}
+    if unknown := [name for name in wanted if name not in known]:
+        raise PolicyError(f"no such probe or family: {', '.join(unknown)}")
+    return tuple(p for p in PROBES if not wanted or p.id in wanted or p.family in wanted)
+
+
+def verify(settings: Settings, progress: Progress = lambda *_: None) -> Report:
+    """Run the suite under one profile; raises PolicyError or SandboxFault if it cannot run here."""
+    probes = selected(settings.only)
+    with Host() as host:
+        request = host.request("", settings.profile, None, None, "local", "local")
+        profile, image = request.plan.profile, request.image
+    runtime = profile.isolation.runtime
+    if settings.runtime not in (None, runtime):
+        raise PolicyError(
+            f"profile {profile.name!r} runs under {runtime!r}; it was to be verified under {settings.runtime!r}"
+        )
+    began, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
+    environment = _environment()
+    names = [probe.id for probe in probes]
+    order = {"profile": settings.profile, "template": settings.template, "probes": names, "network": True}
+    total = len(probes) * (2 if settings.twins else 1)
+    findings: dict[str, Finding] = {}
+    with harness.plain(STAGE, [json.dumps(order)], environment) as process:
+        for found in _findings(process):
+            findings[found.id] = found
+            progress(found.id, len(findings), total)
+    if settings.twins:
+        _show_twins(
+            settings, probes, findings, environment, lambda name, count: progress(name, len(probes) + count, total)
+        )
+    return Report(
+        profile.name, profile.digest, image.digest, runtime, examine().host, began.isoformat(timespec="seconds"),
+        round(time.monotonic() - clock, 2), tuple(findings[probe.id] for probe in probes), profile.layers.not_held,
+    )  # fmt: skip
+
+
+def twin_findings(
+    guard: str, probes: tuple[Probe, ...], profile: str, environment: Mapping[str, str]
+) -> dict[str, Finding]:
+    """What probes find with a guard taken out, in the harness; raises NoHarness where there is none."""
+    with tempfile.TemporaryDirectory(prefix="casemate-verify-", dir="/var/tmp") as name:
+        directory = Path(name)
+        directory.chmod(0o755)
+        package = harness.weakened(directory, (*GUARDS[guard], harness.BLIND, harness.SHIFTED))
+        order = {"profile": profile, "template": "light", "probes": [p.id for p in probes], "network": False}
+        stores = [store for store in default_stores() if store.is_dir()]
+        with harness.harness(STAGE, [json.dumps(order)], package, environment, harness.Bounds(), stores) as process:
+            return {found.id: found for found in _findings(process)}
+
+
+def _show_twins(
+    settings: Settings, probes: tuple[Probe, ...], findings: dict[str, Finding], environment: Mapping[str, str],
+    progress: Callable[[str, int], None],
+) -> None:  # fmt: skip
+    done = 0
+    for guard in dict.fromkeys(probe.twin for probe in probes):
+        mine = tuple(probe for probe in probes if probe.twin == guard)
+        twins: dict[str, Finding] = {}
+        why = ""
+        if guard != VM:
+            try:
+                twins = twin_findings(guard, mine, settings.profile, environment)
+            except SandboxFault as fault:
+                why = str(fault)
+        for probe in mine:
+            held = findings[probe.id]
+            findings[probe.id] = judge.in_vm(held) if guard == VM else judge.with_twin(held, twins.get(probe.id), why)
+            done += 1
+            progress(probe.id, done)
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "XDG_DATA_HOME") if name in os.environ}
+    return {**kept, VARIABLE: word(), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _findings(process: harness.Process) -> Iterator[Finding]:
+    """What the stage finds; raises SandboxFault if it does not come to its end."""
+    assert process.stdout is not None
+    done = False
+    for line in process.stdout:
+        told: dict[str, Any] = json.loads(line)
+        if "finding" in told:
+            found = dict(told["finding"])
+            yield Finding(**{**found, "verdict": Verdict(found["verdict"])})
+        done = done or "done" in told
+    if not done:
+        assert process.stderr is not None
+        raise SandboxFault(f"the stage did not come to its end: {process.stderr.read()[-2000:].strip()}")
+
+
+def profile_of(name: str) -> str:
+    """The name of a profile by name or file."""
+    return admit(name, CEILING).name

@@ -1,0 +1,191 @@
+"""The program that tries: it plants what must not be reached, runs sandboxes, and says a line of JSON for each finding.
+
+    run.py ──► stage (this; a network namespace without a way out) ──► Host ──► keeper ──► rooms, sandboxes
+                 │ canaries: files, environment, descriptors, memory
+                 └ impostors: listeners for every address there is, and an abstract socket
+
+Started as a program, never imported by the library. Without a twin it runs as the caller does, so that what is verified
+is what the caller gets; only the network is its own, because a wall that is open must not let a probe out to a real
+address. For a twin it is started from a weakened copy of the package in the harness (harness.py), which has made the
+network already.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from casemate.control import runs
+from casemate.control.deadline import Deadline
+from casemate.control.host import Host, Stock
+from casemate.errors import CasemateError, Denied
+from casemate.launcher import syscalls
+from casemate.model import RunResult
+from casemate.runtime import surface
+from casemate.verify import batches, judge, look, network
+from casemate.verify.canaries import Canaries
+from casemate.verify.model import Probe, Seen
+from casemate.verify.network import Impostors
+from casemate.verify.source import Source
+from casemate.verify.tables import PROBES, SYSCALLS
+
+DEADLINE = 20.0
+
+
+@dataclasses.dataclass
+class Stage:
+    """What the scenarios of batches.py work with."""
+
+    host: Host
+    profile: str
+    template: str | None
+    canaries: Canaries
+    impostors: Impostors
+    machine: str = dataclasses.field(default_factory=lambda: os.uname().machine)
+
+    def request(
+        self, source: bytes, limits: Mapping[str, float] | None = None, deadline: float = DEADLINE,
+        host: Host | None = None, tenant: str = "local",
+    ) -> runs.Request:  # fmt: skip
+        """A hostile job: the gate is off, which only an internal request can say."""
+        made = (host or self.host).request(
+            source, self.profile, None, Deadline.after(deadline), tenant, "local", limits=limits, gate=False
+        )
+        return dataclasses.replace(made, template=self.template) if self.template else made
+
+    def run(
+        self, source: bytes, limits: Mapping[str, float] | None = None, deadline: float = DEADLINE,
+        cancellation: runs.Cancellation | None = None, progress: Callable[[str], None] = lambda _: None,
+        host: Host | None = None,
+    ) -> RunResult:  # fmt: skip
+        """Run one hostile job and wait for what the keeper says of it."""
+        request = self.request(source, limits, deadline, host)
+        return (host or self.host).execute(request, cancellation or runs.Cancellation(), progress)
+
+    def run_and_look(
+        self, source: Source, examine: Callable[[int], None], limits: Mapping[str, float] | None = None
+    ) -> RunResult:
+        """As `run`; while the guest waits to be seen, `examine` gets its host pid."""
+        results: list[Any] = []
+
+        def work() -> None:
+            try:
+                results.append(self.run(source.text, limits))
+            except BaseException as error:
+                results.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        keeper = self.host.keeper_pid
+        while keeper is None and not results:
+            keeper = self.host.keeper_pid
+            thread.join(0.01)
+        pid = look.until_seen(keeper or 0, DEADLINE, results)
+        if pid is not None:
+            with contextlib.suppress(OSError):
+                examine(pid)
+            look.release(pid)
+        thread.join()
+        if isinstance(results[0], BaseException):
+            raise results[0]
+        assert isinstance(results[0], RunResult)
+        return results[0]
+
+    def values(self) -> dict[str, object]:
+        """What a probe may know: where to look, never what is there."""
+        set_name = self.host.admitted(self.profile).kernel.syscalls
+        return {
+            "numbers": surface.numbers(SYSCALLS),
+            "refusals": surface.refusals(set_name, SYSCALLS, self.machine),
+            "allowed": sorted(surface.allowed_numbers(set_name)),
+            "places": [str(place.directory) for place in self.canaries.places],
+            "abstract": self.impostors.abstract.decode("latin-1"),
+            "caller": os.getpid(),
+            "keeper": self.host.keeper_pid or 0,
+        }
+
+
+def own_network() -> None:
+    """Enter a network namespace that nothing leads out of; a user needs a user namespace around it."""
+    if os.geteuid() == 0:
+        syscalls.unshare(syscalls.CLONE_NEWNET)
+    else:
+        uid, gid = os.geteuid(), os.getegid()
+        syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNET)
+        for name, line in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+                file.write(line)
+    network.isolate()
+
+
+def chosen(names: Iterable[str]) -> tuple[Probe, ...]:
+    """Probes by id or family, all of them if nothing is named; raises Denied for a name that there is not."""
+    wanted = tuple(names)
+    known = {probe.id for probe in PROBES} | {probe.family for probe in PROBES}
+    if unknown := [name for name in wanted if name not in known]:
+        raise Denied(f"no such probe or family: {', '.join(unknown)}")
+    return tuple(p for p in PROBES if not wanted or p.id in wanted or p.family in wanted)
+
+
+def perform(stage: Stage, probes: tuple[Probe, ...], say: Callable[[Mapping[str, object]], None]) -> None:
+    """Batch after batch; what fails as a whole makes its probes inconclusive."""
+    not_held = stage.host.admitted(stage.profile).layers.not_held
+    for name, scenario in batches.BATCHES.items():
+        mine = tuple(probe for probe in probes if probe.batch == name)
+        if not mine:
+            continue
+        try:
+            seen = scenario(stage, mine)
+        except (CasemateError, OSError) as error:
+            seen = {probe.id: Seen(False, refusal=f"{type(error).__name__}: {error}") for probe in mine}
+        for probe in mine:
+            found = judge.finding(probe, seen.get(probe.id, Seen(False)), not_held)
+            say({"finding": dataclasses.asdict(found)})
+
+
+def _ceiling(of_host: bool) -> dict[str, Any]:
+    """In the harness root's file is nobody's, and would be refused; the profile was admitted outside."""
+    return {} if of_host else {"ceiling": Path("/casemate-verify/none")}
+
+
+def main(argv: list[str]) -> int:
+    """Arguments: one JSON object, `{"profile", "template", "probes", "network"}`."""
+    order = json.loads(argv[0])
+    out = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # nothing that a library prints is taken for a finding
+    if order["network"]:
+        own_network()
+
+    def say(what: Mapping[str, object]) -> None:
+        print(json.dumps(what), file=out, flush=True)
+
+    with contextlib.ExitStack() as stack:
+        canaries = Canaries()
+        stack.callback(canaries.close)
+        impostors = stack.enter_context(Impostors(os.urandom(8).hex()))
+        host = stack.enter_context(Host(stock=Stock(0), **_ceiling(order["network"])))
+        stage = Stage(host, order["profile"], order["template"], canaries, impostors)
+        image = stage.request(b"").image
+        profile = host.admitted(order["profile"])
+        say(
+            {
+                "profile": profile.name,
+                "digest": profile.digest,
+                "image": image.digest,
+                "not_held": profile.layers.not_held,
+            }
+        )
+        perform(stage, chosen(order["probes"]), say)
+    say({"done": True})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
