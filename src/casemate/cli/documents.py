@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from casemate.bench.measure import Figure
 from casemate.bench.report import Machine
 from casemate.model import Denial, Enforcement, Notice, Outcome, Part, RunResult, Stream, Usage
+from casemate.verify.boundary import State
 from casemate.verify.judge import counts
 from casemate.verify.model import Finding, Report
 
@@ -214,6 +215,18 @@ class BenchDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundaryDocument:
+    """`casemate boundary`: each property of the boundary as it is enforced here, from the layers of one job."""
+
+    profile: str
+    profile_digest: str
+    image_digest: str
+    degraded: tuple[str, ...]
+    rows: tuple[State, ...]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyDocument:
     """`casemate verify`: a finding for each probe, how many have each verdict, and under what it was tried."""
 
@@ -251,6 +264,7 @@ Document = (
     | PolicyDocument
     | PolicyExplainDocument
     | PolicyDiffDocument
+    | BoundaryDocument
     | VerifyDocument
     | ErrorDocument
 )

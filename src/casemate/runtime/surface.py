@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import errno
+import functools
 import struct
 from collections.abc import Callable, Iterable
 
@@ -61,9 +62,15 @@ def answer(programs: Iterable[bytes], machine: str, number: int, arguments: tupl
     raise ValueError(f"a filter answers {least:#x}")
 
 
+@functools.cache
+def _instructions(code: bytes) -> tuple[tuple[int, int, int, int], ...]:
+    """Operation, jump if true, jump if false, constant."""
+    return tuple(struct.iter_unpack("=HBBI", code))
+
+
 def _evaluate(code: bytes, data: bytes) -> int:
     """Classic BPF as libseccomp writes it (bpf(4), seccomp_export_bpf(3))."""
-    instructions = list(struct.iter_unpack("=HBBI", code))
+    instructions = _instructions(code)
     value = at = 0
     while True:
         operation, true, false, constant = instructions[at]

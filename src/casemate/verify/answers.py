@@ -14,11 +14,12 @@ from casemate.runtime import surface
 from casemate.verify import look
 from casemate.verify.model import Probe, Seen
 from casemate.verify.source import END, Source, answers, assemble
-from casemate.verify.tables import SYSCALLS
 
 if TYPE_CHECKING:
     from casemate.verify.stage import Stage
 
+NUMBERS = 1024
+"""Above the highest number of any call."""
 _LOOKING = ("look", "filter", "host")
 
 
@@ -32,7 +33,7 @@ def answers_batch(*helpers: str) -> Callable[[Stage, tuple[Probe, ...]], dict[st
         looked: list[str] = []
 
         def examine(pid: int) -> None:
-            seen.update(_examine(pid, probes, stage.machine))
+            seen.update(_examine(pid, probes, stage))
             looked.append("yes")
 
         result = stage.run_and_look(source, examine) if looking else stage.run(source.text)
@@ -50,38 +51,61 @@ def _readable(stage: Stage) -> str:
     return f"{', '.join(lost)} cannot be read on the host" if lost or not stage.canaries.places else ""
 
 
-def _examine(pid: int, probes: tuple[Probe, ...], machine: str) -> dict[str, str]:
+def _examine(pid: int, probes: tuple[Probe, ...], stage: Stage) -> dict[str, str]:
     """What the guest shows of each probe's trace, "" where it shows nothing."""
     taken = look.take(pid)
+    filters = _loaded(taken, stage)
     found: dict[str, str] = {}
-    numbers = surface.numbers(SYSCALLS)
-    filters: list[bytes] | None = None
     for probe in probes:
         if probe.witness == "look":
-            found[probe.id] = taken.shows(probe.trace)
+            found[probe.id] = taken.shows(probe.trace, stage.limits())
         elif probe.witness == "host":
             there = os.path.lexists(f"/proc/{pid}/root{probe.trace}")
             found[probe.id] = f"{probe.trace} is there, seen from the host" if there else ""
         elif probe.witness == "filter":
-            if filters is None:
-                filters = _loaded(pid)
-            found[probe.id] = _through(filters, probe.trace, numbers, machine)
+            found[probe.id] = _through(filters, probe.trace, stage)
     return found
 
 
-def _loaded(pid: int) -> list[bytes]:
-    """The guest's filters as the kernel has them; where only the host's root may ask, none, and then all is open."""
-    return syscalls.seccomp_filters(pid)
+def _loaded(guest: look.Look, stage: Stage) -> list[bytes]:
+    """The guest's filters as the kernel has them; where only the host's root may ask, those that it was given.
+
+    In the second case the kernel has told at least that there is one.
+    """
+    if guest.status.get("Seccomp") != "2":
+        return []
+    try:
+        return syscalls.seccomp_filters(guest.pid)
+    except PermissionError:
+        return [surface.program(stage.set_name)]
 
 
-def _through(filters: list[bytes], trace: str, numbers: dict[str, int | None], machine: str) -> str:
-    """ "NAME ARGUMENT…" run through the filters."""
+def _through(filters: list[bytes], trace: str, stage: Stage) -> str:
+    """ "NAME ARGUMENT…" run through the filters, or every number of an entry."""
+    if trace.startswith("every "):
+        return _every(filters, trace.removeprefix("every "), stage)
     name, *arguments = trace.split()
-    number = numbers.get(name)
+    number = surface.numbers([name])[name]
     if number is None:
         return ""
-    action, _ = surface.answer(filters, machine, number, tuple(int(word, 0) for word in arguments))
+    action, _ = surface.answer(filters, stage.machine, number, tuple(int(word, 0) for word in arguments))
     return f"the loaded filter lets {trace} through" if action == surface.ALLOW else ""
+
+
+def _every(filters: list[bytes], entry: str, stage: Stage) -> str:
+    """Numbers that get through beyond the set, or that another entry gets anywhere but killed."""
+    if entry == "number":
+        allowed = surface.allowed_numbers(stage.set_name)
+        odd = [n for n in range(NUMBERS) if n not in allowed and _says(filters, stage.machine, n) == surface.ALLOW]
+    elif entry == "x32":
+        odd = [n for n in range(NUMBERS) if _says(filters, stage.machine, 0x40000000 | n) != surface.KILL]
+    else:
+        odd = [n for n in range(NUMBERS) if _says(filters, "i386", n) != surface.KILL]
+    return f"the loaded filter lets {len(odd)} numbers through: {odd[:10]}" if odd else ""
+
+
+def _says(filters: list[bytes], machine: str, number: int) -> str:
+    return surface.answer(filters, machine, number)[0]
 
 
 def told(outcome: Outcome) -> str:
@@ -121,6 +145,8 @@ def gathered(
 
 
 def _as_on_host(probe: Probe, answer: dict[str, str]) -> bool:
+    if not answer.get("got") or not probe.trace.startswith(("/proc/", "/etc/")) or not os.path.isfile(probe.trace):
+        return False
     with contextlib.suppress(OSError):
         ours = Path(probe.trace).read_text("latin-1")[:40]
         return len(ours) > 8 and ours in answer.get("got", "")

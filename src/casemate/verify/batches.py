@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from casemate.verify.answers import answers_batch
+from casemate.verify.jobs import jobs
 from casemate.verify.model import Probe, Seen
+from casemate.verify.neighbours import beside
+from casemate.verify.recovery import recovery
 
 if TYPE_CHECKING:
     from casemate.verify.stage import Stage
@@ -14,7 +17,23 @@ if TYPE_CHECKING:
 Scenario = Callable[["Stage", tuple[Probe, ...]], dict[str, Seen]]
 
 BATCHES: dict[str, Scenario] = {
-    "proc": answers_batch(),
+    "proc": answers_batch("proc"),
     "environment": answers_batch("memory"),
+    "files": answers_batch("files"),
+    "descriptors": answers_batch("descriptors"),
+    "identity": answers_batch("identity"),
+    "kernel": answers_batch("kernel"),
     "network": answers_batch("network"),
+    "processes": jobs,
+    "memory": jobs,
+    "disk": jobs,
+    "time": jobs,
+    "output": jobs,
+    "neighbours": beside(other_tenant=False),
+    "greedy-processes": beside(other_tenant=False),
+    "greedy-pipes": beside(other_tenant=False),
+    "greedy-files": beside(other_tenant=False),
+    "greedy-inodes": beside(other_tenant=False),
+    "tenants": beside(other_tenant=True),
+    "recovery": recovery,
 }

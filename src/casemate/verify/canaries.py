@@ -15,6 +15,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from casemate.verify.tables.files import CONTROL_SOCKETS, CREDENTIAL_FILES, SET_ID
+
 PREFIX = "casemate-canary-"
 DIRECTORIES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "~")
 VARIABLE = "CASEMATE_CANARY"
@@ -117,3 +119,18 @@ class Canaries:
         for place in self.places:
             shutil.rmtree(place.directory, ignore_errors=True)
         os.environ.pop(VARIABLE, None)
+
+
+def plant_decoys() -> None:
+    """Where a host has credentials and sockets of services: in the harness, where those directories are ours."""
+    for name in (*CREDENTIAL_FILES, *CONTROL_SOCKETS, SET_ID):
+        if name == "/run/casemate":  # the keeper's own, which is there anyway
+            continue
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(word())
+        path.chmod(0o644)
+        for parent in path.parents[:-1]:
+            with contextlib.suppress(OSError):
+                parent.chmod(0o777)
+    Path(SET_ID).chmod(0o4755)

@@ -19,7 +19,7 @@ from typing import Any
 from casemate.launcher import syscalls, usermaps
 from casemate.verify import network
 
-FRESH = ("/tmp", "/var/tmp", "/run", "/dev/shm")
+FRESH = ("/tmp", "/var/tmp", "/run", "/dev/shm", "/root", "/home")
 _WRITABLE = ("cgroup", "cgroup2", "proc")
 _ALL = syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS | syscalls.CLONE_NEWPID
 
@@ -61,8 +61,10 @@ def _inner(order: dict[str, Any], handshake: usermaps.Handshake | None) -> None:
     syscalls.unshare(syscalls.CLONE_NEWNS)  # not before: the outer process needs the /proc of its own pid namespace
     _mount(order["expose"])
     network.isolate()
-    with open("/proc/sys/net/ipv4/ip_unprivileged_port_start", "w", encoding="ascii") as file:
-        file.write("0")
+    # What needs a capability over the network elsewhere needs none in here.
+    for name, value in (("ip_unprivileged_port_start", "0"), ("ping_group_range", "0 2147483647")):
+        with open(f"/proc/sys/net/ipv4/{name}", "w", encoding="ascii") as file:
+            file.write(value)
     if handshake is not None:
         syscalls.unshare(syscalls.CLONE_NEWUSER)
         handshake.child()

@@ -105,9 +105,7 @@ def _made(bounds: Bounds) -> Iterator[cgroups.Group]:
 
 
 @contextlib.contextmanager
-def fence(
-    argv: Sequence[str], env: Mapping[str, str], bounds: Bounds
-) -> Iterator[tuple[Process, cgroups.Group]]:
+def fence(argv: Sequence[str], env: Mapping[str, str], bounds: Bounds) -> Iterator[tuple[Process, cgroups.Group]]:
     """Start a program under a new cgroup, its output in pipes."""
     with _made(bounds) as group:
         procs = group.open_procs()

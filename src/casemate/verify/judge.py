@@ -21,7 +21,6 @@ WITNESSES = {
     "census": "processes and cgroups on the host, before and after",
     "victim": "the other sandbox: how it ended, what it saw",
     "next": "a later job that looks for what this one left",
-    "state": "the same value as the host has it, before and after",
 }
 
 

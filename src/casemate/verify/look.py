@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,17 +19,6 @@ def fields(pid: int) -> dict[str, str]:
         lines = Path(f"/proc/{pid}/status").read_text("utf-8", "replace").splitlines()
         return {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
     return {}
-
-
-def below(pid: int) -> set[int]:
-    """Every process below `pid`."""
-    parents = {int(name): int(fields(int(name)).get("PPid", "0")) for name in os.listdir("/proc") if name.isdigit()}
-    found: set[int] = set()
-    new = {pid}
-    while new:
-        new = {child for child, parent in parents.items() if parent in new} - found
-        found |= new
-    return found
 
 
 def in_namespace(kind: str, number: str) -> tuple[int, ...]:
@@ -51,28 +40,87 @@ class Look:
     status: dict[str, str]
     descriptors: tuple[str, ...]
     maps: str
-    mounts: int
+    mounts: str
     files: dict[str, str]
     root: str
     namespaces: dict[str, str]
+    above: tuple[int, ...]
+    """The other processes of its user namespace: the sandbox's init, and the first of the execution."""
+    others: dict[str, set[str]]
+    """The same of this process and of the guest's parent, which is outside the sandbox."""
 
-    def shows(self, trace: str) -> str:
+    def shows(self, trace: str, limits: Mapping[str, int]) -> str:
         """What matches a trace, "" if nothing.
 
-        "fd TEXT": a descriptor's target begins so. "map TEXT": a mapping is named so. "status NAME VALUE": the field
-        is not that value. "file NAME VALUE": the file's text is not that value.
+        "fd TEXT": a descriptor's target begins so. "files PATH": one is a file other than that. "map TEXT": a mapping is named so. "status NAME VALUE": the field
+        is not that value. "file NAME VALUE": the file's text is not that value. "count N": it holds other than so many
+        descriptors. "ns KIND": it shares the namespace with us or with its parent. "proc OPTION", "mount POINT OPTION":
+        the mount lacks it. "mount image": a mount names a directory of the host. "mounts rw": one can be written.
+        "limit NAME": its rlimit is above `limits`. "guest …" and "cores all": see `_guest`.
         """
         kind, _, rest = trace.partition(" ")
         if kind == "fd":
             return next((f"it holds {found}" for found in self.descriptors if found.startswith(rest)), "")
+        if kind == "files":
+            return next((f"it holds {found}" for found in self.descriptors if found[0] == "/" and found != rest), "")
         if kind == "map":
             return f"it has {rest} mapped" if rest in self.maps else ""
+        if kind == "count":
+            return "" if len(self.descriptors) == int(rest) else f"it holds {', '.join(self.descriptors)}"
+        if kind == "ns":
+            return f"it is in the {rest} namespace of ours" if self.namespaces[rest] in self.others[rest] else ""
+        if kind in ("proc", "mount", "mounts"):
+            return self._mounted(kind, rest)
+        if kind == "limit":
+            return self._limit(rest, limits[rest])
+        if kind in ("guest", "cores"):
+            return self._guest(rest)
         name, _, wanted = rest.partition(" ")
         found = (self.status if kind == "status" else self.files).get(name, "?")
         return "" if found == wanted else f"its {name} is {found!r}, not {wanted!r}"
 
+    def _limit(self, name: str, most: int) -> str:
+        for line in self.files["limits"].splitlines():
+            if line.startswith(name):
+                for value in line[len(name) :].split()[:2]:
+                    if not value.isdigit() or int(value) > most:
+                        return f"{name} is {value}, above {most}"
+                return ""
+        return f"no {name} is told"
 
-_FILES = ("personality", "timers", "oom_score_adj", "timerslack_ns", "coredump_filter", "loginuid", "comm")
+    def _guest(self, what: str) -> str:
+        uids, gids = self.status["Uid"].split(), self.status["Gid"].split()
+        ours, inits = {"0", str(os.geteuid())}, {fields(pid).get("Uid", "").split()[0] for pid in self.above}
+        wrong = {
+            "uid": len(set(uids)) != 1 or bool(ours.intersection(uids)) or bool(inits.intersection(uids)),
+            "gid": len(set(gids)) != 1 or bool(ours.intersection(gids)) or bool(inits.intersection(gids)),
+            "init": not inits or bool(inits.intersection(uids)),
+            "groups": self.status["Groups"] != "",
+            "session": self.files["session"] != str(self.pid),
+            "signals": bool((int(self.status["SigBlk"], 16) | int(self.status["SigIgn"], 16)) & ~_IGNORED),
+            "all": self.status["Cpus_allowed_list"] != fields(os.getpid())["Cpus_allowed_list"],
+        }[what]
+        keys = ("Uid", "Gid", "Groups", "SigBlk", "SigIgn", "Cpus_allowed_list")
+        told = ", ".join(f"{key} {self.status[key]!r}" for key in keys)
+        return f"wrong {what}: {told}; those above it: {sorted(inits)}" if wrong else ""
+
+    def _mounted(self, kind: str, rest: str) -> str:
+        rows = [line.split() for line in self.mounts.splitlines()]
+        # The last mount on a point is the one in force; options of the mount and, behind the dash, of the file system.
+        options = {row[4]: {*row[5].split(","), *row[-1].split(",")} for row in rows}
+        own = {row[4]: row[5].split(",") for row in rows}
+        if kind == "mounts":
+            found = [p for p in options if "ro" not in own[p] and not p.startswith(("/tmp", "/dev/"))]
+            return f"writable: {', '.join(found)}" if found else ""
+        if rest == "image":
+            return "its mount table names the store" if "casemate/images" in self.mounts else ""
+        point, _, option = ("/proc " + rest if kind == "proc" else rest).partition(" ")
+        return "" if option in options.get(point, ()) else f"{point} is mounted without {option}"
+
+
+_FILES = ("personality", "timers", "oom_score_adj", "timerslack_ns", "coredump_filter", "loginuid", "comm", "limits")
+_IGNORED = 1 << 12 | 1 << 24 | 1 << 9
+"""SIGPIPE and SIGXFSZ, which our own runner ignores, and SIGUSR1, which a probe that waits to be seen blocks."""
 
 
 def _read(path: str) -> str:
@@ -91,31 +139,58 @@ def _targets(pid: int) -> Iterator[str]:
 
 def take(pid: int) -> Look:
     """Look at a process; raises OSError if it is gone."""
+    status = fields(pid)
+    parent = int(status.get("PPid", "0")) or os.getpid()
     stat = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     files = {name: _read(f"/proc/{pid}/{name}") for name in _FILES}
     # Counted from the field behind the name (proc_pid_stat(5)): 16 nice, 37 last CPU, 38 and 39 priority and policy.
-    files |= {"nice": stat[16], "rt_priority": stat[37], "policy": stat[38]}
+    own = _namespaces(pid)
+    files |= {"session": stat[3], "nice": stat[16], "rt_priority": stat[37], "policy": stat[38]}
     return Look(
-        pid, fields(pid), tuple(_targets(pid)), _read(f"/proc/{pid}/maps"),
-        len(_read(f"/proc/{pid}/mountinfo").splitlines()), files, os.readlink(f"/proc/{pid}/root"),
-        {name: os.readlink(f"/proc/{pid}/ns/{name}") for name in ("user", "mnt", "net", "ipc", "uts", "pid", "cgroup")},
+        pid, status, tuple(_targets(pid)), _read(f"/proc/{pid}/maps"),
+        _read(f"/proc/{pid}/mountinfo"), files, os.readlink(f"/proc/{pid}/root"),
+        own, tuple(other for other in in_namespace("user", own["user"][6:-1]) if other != pid), {kind: {_namespaces(other)[kind] for other in (os.getpid(), parent)} for kind in KINDS},
     )  # fmt: skip
 
 
-def waiting(keeper: int) -> int | None:
-    """The guest below a keeper that waits to be seen."""
-    for pid in below(keeper):
-        if os.path.lexists(f"/proc/{pid}/fd/{MARK}"):
-            return pid
-    return None
+KINDS = ("user", "mnt", "net", "ipc", "uts", "pid", "cgroup")
 
 
-def until_seen(keeper: int, seconds: float, over: list[object]) -> int | None:
+def _namespaces(pid: int) -> dict[str, str]:
+    return {name: os.readlink(f"/proc/{pid}/ns/{name}") for name in KINDS}
+
+
+def waiting(keeper: int) -> list[int]:
+    """The guests below a keeper that wait to be seen, the oldest first."""
+    marked = [int(p) for p in os.listdir("/proc") if p.isdigit() and os.path.lexists(f"/proc/{p}/fd/{MARK}")]
+    return sorted(pid for pid in marked if keeper in _ancestors(pid))
+
+
+def sandboxed(keeper: int) -> list[int]:
+    """What lives below a keeper in a sandbox: deeper in pid namespaces than its rooms are."""
+    depth = len(fields(keeper).get("NSpid", "").split()) + 2
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and (status := fields(int(name))) and not status["State"].startswith(("Z", "X")):
+            deep = len(status.get("NSpid", "").split()) >= depth
+            if deep and keeper in _ancestors(int(name)):
+                found.append(int(name))
+    return sorted(found)
+
+
+def _ancestors(pid: int) -> list[int]:
+    found = []
+    while pid > 1:
+        found.append(pid := int(fields(pid).get("PPid", "0")))
+    return found
+
+
+def until_seen(keeper: int, seconds: float, over: Sequence[object], beside: frozenset[int] = frozenset()) -> int | None:
     """Wait for it; None once `over` holds something, or after so many seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not over:
-        if (pid := waiting(keeper)) is not None:
-            return pid
+        if found := [pid for pid in waiting(keeper) if pid not in beside]:
+            return found[0]
         time.sleep(0.005)
     return None
 

@@ -44,7 +44,11 @@ class Probe:
     declared: tuple[str, ...] = ()
     """Rows of a profile's `not_held` under which an open is declared."""
     expect: str = ""
-    """What the scenario must see (batches that judge by the keeper's outcome)."""
+    """Witness `outcome`: what the keeper must have seen, for batches of whole jobs (expect.py)."""
+    limits: tuple[tuple[str, float], ...] = ()
+    """Rows of the profile's [limits], tightened for this job: an open wall costs the host little then."""
+    deadline: float = 10.0
+    """Seconds that the job may take."""
 
     @property
     def family(self) -> str:

@@ -7,41 +7,33 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from casemate.control.host import Host
 from casemate.control.places import default_stores
-from casemate.control.profiles import CEILING, admit
 from casemate.errors import PolicyError, SandboxFault
+from casemate.runtime import seccomp
 from casemate.runtime.doctor import examine
 from casemate.verify import harness, judge
 from casemate.verify.canaries import VARIABLE, word
 from casemate.verify.guards import GUARDS
 from casemate.verify.model import VM, Finding, Probe, Report, Settings, Verdict
-from casemate.verify.tables import PROBES
+from casemate.verify.tables import selected
 
 STAGE = "casemate.verify.stage"
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many probes are done, and how many there are."""
 
 
-def selected(only: Iterable[str]) -> tuple[Probe, ...]:
-    """Probes by id or family, all of them if nothing is named; raises PolicyError for a name that there is not."""
-    wanted = tuple(only)
-    known = {probe.id for probe in PROBES} | {probe.family for probe in PROBES}
-    if unknown := [name for name in wanted if name not in known]:
-        raise PolicyError(f"no such probe or family: {', '.join(unknown)}")
-    return tuple(p for p in PROBES if not wanted or p.id in wanted or p.family in wanted)
-
-
 def verify(settings: Settings, progress: Progress = lambda *_: None) -> Report:
     """Run the suite under one profile; raises PolicyError or SandboxFault if it cannot run here."""
-    probes = selected(settings.only)
     with Host() as host:
         request = host.request("", settings.profile, None, None, "local", "local")
         profile, image = request.plan.profile, request.image
+    admitted = frozenset(seccomp.names(profile.kernel.syscalls))
+    probes = selected(settings.only, admitted, root=os.geteuid() == 0)
     runtime = profile.isolation.runtime
     if settings.runtime not in (None, runtime):
         raise PolicyError(
@@ -120,8 +112,3 @@ def _findings(process: harness.Process) -> Iterator[Finding]:
     if not done:
         assert process.stderr is not None
         raise SandboxFault(f"the stage did not come to its end: {process.stderr.read()[-2000:].strip()}")
-
-
-def profile_of(name: str) -> str:
-    """The name of a profile by name or file."""
-    return admit(name, CEILING).name

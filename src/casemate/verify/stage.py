@@ -14,29 +14,32 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from casemate.control import runs
 from casemate.control.deadline import Deadline
 from casemate.control.host import Host, Stock
-from casemate.errors import CasemateError, Denied
+from casemate.errors import CasemateError
 from casemate.launcher import syscalls
 from casemate.model import RunResult
 from casemate.runtime import surface
-from casemate.verify import batches, judge, look, network
-from casemate.verify.canaries import Canaries
+from casemate.verify import answers, batches, judge, look, network
+from casemate.verify.canaries import Canaries, plant_decoys
 from casemate.verify.model import Probe, Seen
 from casemate.verify.network import Impostors
 from casemate.verify.source import Source
 from casemate.verify.tables import PROBES, SYSCALLS
 
 DEADLINE = 20.0
+TEMPLATE_BYTES = 8 << 30
+"""More than any template has mapped: its limits are above what it has."""
 
 
 @dataclasses.dataclass
@@ -48,7 +51,19 @@ class Stage:
     template: str | None
     canaries: Canaries
     impostors: Impostors
+    host_arguments: Mapping[str, Any]
+    """What a further Host must be made with."""
+    stack: contextlib.ExitStack
+    """Holds what lives as long as the stage."""
     machine: str = dataclasses.field(default_factory=lambda: os.uname().machine)
+
+    _other: list[Host] = dataclasses.field(default_factory=list)
+
+    def other_host(self) -> Host:
+        """A second Host: another keeper with rooms and uids of its own, as another tenant has."""
+        if not self._other:
+            self._other.append(self.stack.enter_context(Host(stock=Stock(0), **self.host_arguments)))
+        return self._other[0]
 
     def request(
         self, source: bytes, limits: Mapping[str, float] | None = None, deadline: float = DEADLINE,
@@ -70,14 +85,14 @@ class Stage:
         return (host or self.host).execute(request, cancellation or runs.Cancellation(), progress)
 
     def run_and_look(
-        self, source: Source, examine: Callable[[int], None], limits: Mapping[str, float] | None = None
+        self, source: Source, examine: Callable[[int], None], beside: frozenset[int] = frozenset()
     ) -> RunResult:
-        """As `run`; while the guest waits to be seen, `examine` gets its host pid."""
+        """As `run`; while the guest waits to be seen, `examine` gets its host pid. Those in `beside` wait already."""
         results: list[Any] = []
 
         def work() -> None:
             try:
-                results.append(self.run(source.text, limits))
+                results.append(self.run(source.text))
             except BaseException as error:
                 results.append(error)
 
@@ -87,7 +102,7 @@ class Stage:
         while keeper is None and not results:
             keeper = self.host.keeper_pid
             thread.join(0.01)
-        pid = look.until_seen(keeper or 0, DEADLINE, results)
+        pid = look.until_seen(keeper or 0, DEADLINE, results, beside)
         if pid is not None:
             with contextlib.suppress(OSError):
                 examine(pid)
@@ -98,18 +113,33 @@ class Stage:
         assert isinstance(results[0], RunResult)
         return results[0]
 
+    @property
+    def set_name(self) -> str:
+        """The profile's system call set."""
+        return self.host.admitted(self.profile).kernel.syscalls
+
+    def limits(self) -> dict[str, int]:
+        """What the guest's /proc/PID/limits must not be above, by the kernel's names (proc_pid_limits(5))."""
+        limits = self.host.admitted(self.profile).limits
+        return {
+            "Max core file size": 0, "Max locked memory": 0, "Max msgqueue size": 0, "Max pending signals": 1024,
+            "Max open files": limits.open_files, "Max processes": limits.processes + runs.PIDS_FIRST,
+            "Max file size": limits.file_size, "Max cpu time": round(limits.cpu_time) + runs.REHEARSAL,
+            "Max address space": limits.address_space + TEMPLATE_BYTES, "Max data size": limits.data + TEMPLATE_BYTES,
+        }  # fmt: skip
+
     def values(self) -> dict[str, object]:
         """What a probe may know: where to look, never what is there."""
-        set_name = self.host.admitted(self.profile).kernel.syscalls
+        refusals = surface.refusals(self.set_name, SYSCALLS, self.machine)
+        numbers = surface.numbers(SYSCALLS)
         return {
-            "numbers": surface.numbers(SYSCALLS),
-            "refusals": surface.refusals(set_name, SYSCALLS, self.machine),
-            "allowed": sorted(surface.allowed_numbers(set_name)),
+            "numbers": numbers, "numbers_end": answers.NUMBERS, "refusals": refusals,
+            "odd_refusals": {str(numbers[name]): code for name, code in refusals.items() if code != errno.EPERM},
+            "allowed": sorted(surface.allowed_numbers(self.set_name)),
             "places": [str(place.directory) for place in self.canaries.places],
-            "abstract": self.impostors.abstract.decode("latin-1"),
-            "caller": os.getpid(),
+            "abstract": self.impostors.abstract.decode("latin-1"), "caller": os.getpid(),
             "keeper": self.host.keeper_pid or 0,
-        }
+        }  # fmt: skip
 
 
 def own_network() -> None:
@@ -123,15 +153,6 @@ def own_network() -> None:
             with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
                 file.write(line)
     network.isolate()
-
-
-def chosen(names: Iterable[str]) -> tuple[Probe, ...]:
-    """Probes by id or family, all of them if nothing is named; raises Denied for a name that there is not."""
-    wanted = tuple(names)
-    known = {probe.id for probe in PROBES} | {probe.family for probe in PROBES}
-    if unknown := [name for name in wanted if name not in known]:
-        raise Denied(f"no such probe or family: {', '.join(unknown)}")
-    return tuple(p for p in PROBES if not wanted or p.id in wanted or p.family in wanted)
 
 
 def perform(stage: Stage, probes: tuple[Probe, ...], say: Callable[[Mapping[str, object]], None]) -> None:
@@ -167,11 +188,14 @@ def main(argv: list[str]) -> int:
         print(json.dumps(what), file=out, flush=True)
 
     with contextlib.ExitStack() as stack:
+        if not order["network"]:
+            plant_decoys()
         canaries = Canaries()
         stack.callback(canaries.close)
         impostors = stack.enter_context(Impostors(os.urandom(8).hex()))
-        host = stack.enter_context(Host(stock=Stock(0), **_ceiling(order["network"])))
-        stage = Stage(host, order["profile"], order["template"], canaries, impostors)
+        arguments = _ceiling(order["network"])
+        host = stack.enter_context(Host(stock=Stock(0), **arguments))
+        stage = Stage(host, order["profile"], order["template"], canaries, impostors, arguments, stack)
         image = stage.request(b"").image
         profile = host.admitted(order["profile"])
         say(
@@ -182,8 +206,9 @@ def main(argv: list[str]) -> int:
                 "not_held": profile.layers.not_held,
             }
         )
-        perform(stage, chosen(order["probes"]), say)
-    say({"done": True})
+        wanted = frozenset(order["probes"])
+        perform(stage, tuple(probe for probe in PROBES if probe.id in wanted), say)
+        say({"done": True})  # before what is left of weakened sandboxes holds anybody up
     return 0
 
 

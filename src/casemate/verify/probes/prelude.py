@@ -85,6 +85,8 @@ def call(name, *arguments):
 
 def reached(name, *arguments):
     """True if the kernel got to see a call: any answer but the filter's own."""
+    if CONFIG["numbers"][name] is None:
+        raise OSError(errno.ENOSYS, f"{name} has no number on this machine")
     try:
         call(name, *arguments)
     except OSError as error:

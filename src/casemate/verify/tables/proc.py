@@ -2,15 +2,71 @@
 
 from __future__ import annotations
 
-from casemate.verify.model import Probe
+from casemate.verify.model import VM, Probe
+from casemate.verify.tables.rows import CONTROL, KERNEL, METADATA, PROCESSES, each, slug
 
-MINIMUM = 2
+MINIMUM = 60
+BATCH = "proc"
 
-_KERNEL = {
-    "kallsyms": ("kernel symbols", "/proc/kallsyms"),
-    "boot_id": ("the boot id, which names the host", "/proc/sys/kernel/random/boot_id"),
-}
-PROBES = tuple(
-    Probe(f"proc.{name}", f"reads {what}", "kernel surface", f"read({path!r})", "proc-options", "host", "proc", path)
-    for name, (what, path) in _KERNEL.items()
-)
+_HOST = (
+    "version", "cmdline", "cpuinfo", "meminfo", "stat", "uptime", "loadavg", "vmstat", "sys/kernel/hostname",
+    "sys/kernel/random/boot_id", "sys/kernel/osrelease", "partitions", "diskstats", "cgroups", "swaps", "devices",
+)  # fmt: skip
+_KERNEL = (
+    "kallsyms", "consoles", "interrupts", "softirqs", "iomem", "ioports", "filesystems", "crypto", "locks", "keys",
+    "key-users", "misc", "zoneinfo", "execdomains", "tty/drivers", "fs", "irq", "bus", "sysvipc/shm",
+    "sys/kernel/core_pattern", "sys/kernel/randomize_va_space", "sys/vm/overcommit_memory", "sys/fs/file-nr",
+)  # fmt: skip
+_SYSCTLS = (
+    "sys/kernel/core_pattern", "sys/kernel/modprobe", "sys/kernel/hotplug", "sys/kernel/sysrq", "sys/vm/drop_caches",
+    "sys/vm/overcommit_memory", "sys/kernel/panic", "sys/fs/binfmt_misc/register", "sysrq-trigger",
+)  # fmt: skip
+_OPEN_TO_ALL = ("cmdline", "status", "stat", "comm", "limits", "cgroup", "mountinfo", "oom_score")
+_TRACING = ("environ", "maps", "mem", "root", "cwd", "exe", "fd", "ns/pid", "auxv", "syscall")
+_OWN = (
+    "oom_score_adj", "comm", "coredump_filter", "clear_refs", "timerslack_ns", "setgroups", "uid_map", "gid_map",
+    "projid_map", "mem",
+)  # fmt: skip
+
+
+def _paths(names: tuple[str, ...]) -> dict[str, str]:
+    return {slug(name): f"/proc/{name}" for name in names}
+
+
+PROBES: tuple[Probe, ...] = (
+    *each(
+        "proc", _paths(_HOST), what="reads {}, which tells of the host", row=METADATA, code="look_at('{}')",
+        twin="proc-options", witness="host", batch=BATCH, trace="{}",
+    ),
+    *each(
+        "proc", _paths(_KERNEL), what="reads {}, which tells of the kernel", row=KERNEL, code="look_at('{}')",
+        twin="proc-options", witness="host", batch=BATCH, trace="{}",
+    ),
+    *each(
+        "proc", {f"write-{name}": path for name, path in _paths(_SYSCTLS).items()},
+        what="opens {} to write", row=KERNEL, code="writable('{}')", twin=VM, witness="host", batch=BATCH, trace="{}",
+    ),
+    *each(
+        "proc", {f"first-{slug(name)}": f"/proc/1/{name}" for name in _OPEN_TO_ALL},
+        what="reads {} of the process above it", row=CONTROL, code="look_at('{}')", twin="proc-options",
+        witness="look", batch=BATCH, trace="proc hidepid=invisible",
+    ),
+    *each(
+        "proc", {f"first-{slug(name)}": f"/proc/1/{name}" for name in _TRACING},
+        what="opens {} of the process above it", row=CONTROL, code="opened('{}')", twin="proc-tracing",
+        witness="look", batch=BATCH, trace="proc hidepid=invisible",
+    ),
+    *each(
+        "proc", {f"own-{slug(name)}": f"/proc/self/{name}" for name in _OWN},
+        what="opens its own {} to write", row=KERNEL, code="writable('{}')", twin="proc-writable",
+        witness="look", batch=BATCH, trace="proc ro",
+    ),
+    Probe(
+        "proc.others", "lists processes that are not its own", PROCESSES, "other_processes()", "proc-options", "look",
+        BATCH, "proc hidepid=invisible",
+    ),
+    Probe(
+        "proc.cgroup-path", "reads where its cgroup is on the host", METADATA, "cgroup_path()", "cgroup-namespace",
+        "look", BATCH, "ns cgroup",
+    ),
+)  # fmt: skip
