@@ -18,7 +18,7 @@ Scenario = Callable[["Stage", tuple[Probe, ...]], dict[str, Seen]]
 
 BATCHES: dict[str, Scenario] = {
     "proc": answers_batch("proc"),
-    "environment": answers_batch("memory"),
+    "environment": answers_batch("inherited"),
     "files": answers_batch("files"),
     "descriptors": answers_batch("descriptors"),
     "identity": answers_batch("identity"),

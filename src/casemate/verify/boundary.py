@@ -1,7 +1,9 @@
 """What the boundary is on this host under a profile: a row for each property, drawn from what was really enforced.
 
-A property is held up by mechanisms, a mechanism stands on layers (properties.py), and a layer is on if a real job's steps
-read it back so (`enforcement.layers`). A property is enforced if every layer of every mechanism was on, degraded if what
+A property is held up by mechanisms, a mechanism stands on layers (properties.py),
+and a layer is on if a real job's steps
+read it back so (`enforcement.layers`). A property is enforced if every layer of every mechanism was on,
+degraded if what
 is missing is what the profile permits to be missing, and otherwise not enforced. Nothing here says that a layer is on:
 only the job does.
 """

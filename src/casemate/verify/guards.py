@@ -142,8 +142,10 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     "writable-tree": (
         (
             MOUNTS, '    syscalls.umount("run", syscalls.MNT_DETACH)\n',
-            '    syscalls.umount("run", syscalls.MNT_DETACH)\n    for name in ("etc", "run", "usr/bin", "usr/share", "usr/lib64", "dev"):\n'
-            '        syscalls.mount("tmpfs", name, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=0777")\n',
+            '    syscalls.umount("run", syscalls.MNT_DETACH)\n'
+            '    for name in ("etc", "run", "usr/bin", "usr/share", "usr/lib64", "dev"):\n'
+            '        syscalls.mount("tmpfs", name, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=0777")\n'
+            '    os.mkdir("dev/shm")\n    os.chmod("dev/shm", 0o777)\n',
         ),
         NO_TREE_CHECK, without("landlock"),
         (MOUNTS, '        if not stat.S_ISCHR(os.stat(f"/dev/{name}").st_mode):', "        if False:"),
@@ -170,7 +172,8 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     "privileges": (without("no_new_privs", "seccomp", "landlock"),),
     "guest-uid": (without("uid"),),
     "groups": (
-        (LOCKDOWN, "        os.setgroups([])\n    os.setresgid(spec", "        os.setgroups([0])\n    os.setresgid(spec"),
+        (LOCKDOWN, "        os.setgroups([])\n    os.setresgid(spec",
+        "        os.setgroups([0])\n    os.setresgid(spec"),
     ),
     "memlock": (
         (LOCKDOWN, "(resource.RLIMIT_MEMLOCK, 0),", "(resource.RLIMIT_MEMLOCK, 1 << 20),"), without("seccomp"),
@@ -209,7 +212,8 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         ("launcher/cgroups.py", '_write(f"{directory}/{name}", str(value))', "continue"),
     ),
     "disk": (
-        (MOUNTS, 'f"size={walls.disk_bytes},nr_inodes={walls.inodes},mode=0755"', '"size=1g,nr_inodes=100000,mode=0755"'),
+        (MOUNTS, 'f"size={walls.disk_bytes},nr_inodes={walls.inodes},mode=0755"',
+        '"size=1g,nr_inodes=100000,mode=0755"'),
         (MOUNTS, "    if not bounded:", "    if False:"),
         (LOCKDOWN, "(resource.RLIMIT_FSIZE, walls.file_size)", "(resource.RLIMIT_FSIZE, 1 << 62)"),
     ),

@@ -24,7 +24,7 @@ PATIENCE = 6.0
 
 
 def jobs(stage: Stage, probes: tuple[Probe, ...]) -> dict[str, Seen]:
-    """Run them, one at a time on each of two Hosts: whatever lives below a keeper after its job's end was left by it."""
+    """Run them, one at a time on each of two Hosts: what lives below a keeper when its job is over was left by that."""
     free: SimpleQueue[Host] = SimpleQueue()
     for host in (stage.host, stage.other_host()):
         free.put(host)
@@ -43,7 +43,7 @@ def jobs(stage: Stage, probes: tuple[Probe, ...]) -> dict[str, Seen]:
 
 
 def _job(stage: Stage, host: Host, probe: Probe) -> Seen:
-    source = assemble((probe,), ("jobs",), {}, body=f"NAME = {probe.id!r}\n{probe.code}\ntell('end')")
+    source = assemble((probe,), ("jobs", probe.family), {}, body=f"NAME = {probe.id!r}\n{probe.code}\ntell('end')")
     cancellation = runs.Cancellation()
     timer = threading.Timer(probe.deadline + PATIENCE, cancellation.request)
     timer.start()

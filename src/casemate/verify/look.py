@@ -52,11 +52,18 @@ class Look:
     def shows(self, trace: str, limits: Mapping[str, int]) -> str:
         """What matches a trace, "" if nothing.
 
-        "fd TEXT": a descriptor's target begins so. "files PATH": one is a file other than that. "map TEXT": a mapping is named so. "status NAME VALUE": the field
-        is not that value. "file NAME VALUE": the file's text is not that value. "count N": it holds other than so many
-        descriptors. "ns KIND": it shares the namespace with us or with its parent. "proc OPTION", "mount POINT OPTION":
-        the mount lacks it. "mount image": a mount names a directory of the host. "mounts rw": one can be written.
-        "limit NAME": its rlimit is above `limits`. "guest …" and "cores all": see `_guest`.
+        fd TEXT             a descriptor's target begins so
+        files PATH          a descriptor is of a file other than that
+        count N             it holds other than so many descriptors
+        map TEXT            a mapping is named so
+        status NAME VALUE   the field is not that value
+        file NAME VALUE     the text of the file in /proc/PID is not that value
+        limit NAME          the rlimit is above `limits`
+        ns KIND             it shares the namespace with us or with its parent
+        proc OPTION, mount POINT OPTION     the mount lacks the option
+        mount image         a mount names a directory of the host
+        mounts rw           a mount can be written that should not be
+        guest WHAT, cores all               see `_guest`
         """
         kind, _, rest = trace.partition(" ")
         if kind == "fd":
@@ -149,7 +156,8 @@ def take(pid: int) -> Look:
     return Look(
         pid, status, tuple(_targets(pid)), _read(f"/proc/{pid}/maps"),
         _read(f"/proc/{pid}/mountinfo"), files, os.readlink(f"/proc/{pid}/root"),
-        own, tuple(other for other in in_namespace("user", own["user"][6:-1]) if other != pid), {kind: {_namespaces(other)[kind] for other in (os.getpid(), parent)} for kind in KINDS},
+        own, tuple(other for other in in_namespace("user", own["user"][6:-1]) if other != pid),
+        {kind: {_namespaces(other)[kind] for other in (os.getpid(), parent)} for kind in KINDS},
     )  # fmt: skip
 
 

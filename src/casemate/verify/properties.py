@@ -97,7 +97,8 @@ BOUNDARY: tuple[Row, ...] = (
     Row(
         r.CONTROL,
         (
-            _m("keeper, init and template are in other pid namespaces, undumpable, with no socket to the guest", "keeper",
+            _m("keeper, init and template are in other pid namespaces, undumpable, with no socket to the guest",
+            "keeper",
                "room.pid", "init.pid", "exec.pid", "init.undumpable", "exec.undumpable", "guest.descriptors"),
             _m("init and the execution's first process are another uid, with every signal at its default", "inner wall",
                "room.session", "init.session", "exec.session", "guest.uid"),
@@ -109,7 +110,8 @@ BOUNDARY: tuple[Row, ...] = (
     Row(
         r.EGRESS,
         (
-            _m(lambda p: f"egress {p.network.egress}, loopback {p.network.loopback}, {p.limits.sockets} sockets", "profile",
+            _m(lambda p: f"egress {p.network.egress}, loopback {p.network.loopback}, {p.limits.sockets} sockets",
+            "profile",
                "guest.seccomp"),
             _m("a network namespace with a loopback that is down", "inner wall", "room.namespaces", "init.namespaces",
                "guest.walls"),
@@ -121,7 +123,8 @@ BOUNDARY: tuple[Row, ...] = (
         r.CPU,
         (
             _m(lambda p: f"{p.limits.cpus:g} cores by the cgroup", "keeper", *GROUPED),
-            _m(lambda p: f"{p.limits.cpu_time:g} s of CPU time, of the whole by the cgroup, of each by RLIMIT_CPU", "keeper",
+            _m(lambda p: f"{p.limits.cpu_time:g} s of CPU time, of the whole by the cgroup, of each by RLIMIT_CPU",
+            "keeper",
                "guest.limits"),
             _m("no call to change priority, policy or cores", "the guest", "guest.seccomp"),
         ),
@@ -182,8 +185,8 @@ BOUNDARY: tuple[Row, ...] = (
     Row(
         r.REUSE,
         (
-            _m(lambda p: f"isolation unit {p.isolation.unit}, reuse {p.lifecycle.reuse}: a fresh fork, tmpfs and uid for"
-               " each execution", "keeper", "init.mounts", "guest.uid", "guest.walls"),
+            _m(lambda p: f"isolation unit {p.isolation.unit}, reuse {p.lifecycle.reuse}: a fork, tmpfs and uid for each",
+               "keeper", "init.mounts", "guest.uid", "guest.walls"),
             _m("the template never runs untrusted code", "outer wall", "template"),
             _m("no memory file, no System V object, no abstract name outlives its sandbox", "inner wall",
                "init.namespaces", "guest.seccomp"),
@@ -195,7 +198,7 @@ BOUNDARY: tuple[Row, ...] = (
         (
             _m("taken by descriptor from a stopped sandbox, beneath its directory, without links", "keeper",
                "init.mounts"),
-            _m(lambda p: f"inspection {p.artifacts.inspection}: files and facts of a second sandbox with the same layers",
+            _m(lambda p: f"inspection {p.artifacts.inspection}: a second sandbox with the same layers",
                "second sandbox", "inspect"),
         ),
         "what a delivered file means to the program that opens it",
@@ -204,7 +207,8 @@ BOUNDARY: tuple[Row, ...] = (
     Row(
         r.KERNEL,
         (
-            _m(lambda p: f"seccomp: the set {p.kernel.syscalls}, all else refused, other architectures killed", "the guest",
+            _m(lambda p: f"seccomp: the set {p.kernel.syscalls}, all else refused, other architectures killed",
+            "the guest",
                "guest.seccomp"),
             _m("no capability in any set, securebits locked, no_new_privs", "the guest", "exec.capabilities",
                "guest.capabilities", "init.no_new_privs", "exec.no_new_privs", "guest.no_new_privs"),

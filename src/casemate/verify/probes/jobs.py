@@ -68,14 +68,6 @@ def burn(seconds):
         pass
 
 
-def largest():
-    """The largest file of the image's libraries."""
-    files = [
-        os.path.join(d, n) for top in ("/usr/lib", "/usr/lib64") for d, _, names in os.walk(top) for n in names[:50]
-    ]
-    return max((path for path in files if os.path.isfile(path)), key=os.path.getsize)
-
-
 def passed():
     """The end of a job that was to be stopped before."""
     tell(NAME, got="it ran to its end")

@@ -1,56 +1,199 @@
-"""Looks for canaries and for names in what the process was started with."""
+"""Takes memory by every road. Each asks for two and a half times the limit at most: an open wall costs little."""
+
+import fcntl
+import mmap
+
+ASKED = 160
+PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 
 
-def scan_memory(only="", limit=256 << 20):
-    """Canaries in every readable mapping of this process, or in those of one name."""
-    found, seen = set(), 0
-    with open("/proc/self/maps") as file:
-        lines = file.read().splitlines()
-    with open("/proc/self/mem", "rb", buffering=0) as memory:
-        for line in lines:
-            span, rights = line.split()[:2]
-            low, high = (int(part, 16) for part in span.split("-"))
-            if "r" not in rights or "[v" in line or high - low > limit or only not in line:
-                continue
-            with contextlib.suppress(OSError, ValueError):
-                memory.seek(low)
-                found.update(canaries(memory.read(high - low)))
-                seen += high - low
-    if not seen:
-        raise RuntimeError("no memory could be read")
-    return sorted(found)
+def waits():
+    """For children and threads: what they keep is theirs; the job waits, and should not get to its end."""
+    time.sleep(4)
+    passed()
 
 
-def c_environ():
-    """The strings that the C library's `environ` points to."""
-    environ = ctypes.POINTER(ctypes.c_char_p).in_dll(libc, "environ")
-    found = []
-    while environ and environ[len(found)]:
-        found.append(environ[len(found)].decode("latin-1"))
-    return found
+def heap():
+    take(lambda n: keep(touch(bytearray(MIB))), ASKED)
 
 
-def secret_names():
-    """Variables whose names say that they are secret or of this host."""
-    words = ("KEY", "TOKEN", "SECRET", "PASS", "CANARY", "HOME", "USER", "PATH", "SSH", "XDG", "PWD")
-    return [name for name in os.environ if any(word in name for word in words)]
+def anonymous():
+    take(lambda n: keep(touch(mmap.mmap(-1, MIB, flags=PRIVATE))), ASKED)
 
 
-def host_name():
-    """The host's name, if it is not one that tells nothing."""
-    name = os.uname().nodename
-    return name if name not in ("sandbox", "room") else ""
+def shared():
+    take(lambda n: keep(touch(mmap.mmap(-1, MIB))), ASKED)
 
 
-def image_path():
-    """Where the image is on the host, from the mount table."""
-    with open("/proc/self/mountinfo") as file:
-        return [line for line in file if any(word in line for word in ("casemate/images", "/var/", "/home/"))]
+def children():
+    for _ in range(10):
+        child(lambda: keep(touch(bytearray(16 * MIB))))
+    waits()
 
 
-def loose_umask():
-    """The mode of a new file, if others may do anything with it."""
-    os.close(os.open("/tmp/umask", os.O_CREAT | os.O_WRONLY, 0o666))
-    mode = os.stat("/tmp/umask").st_mode & 0o077
-    os.unlink("/tmp/umask")
-    return mode and f"others may {mode:o}"
+def copies():
+    keep(touch(bytearray(30 * MIB)))
+    for _ in range(5):
+        child(lambda: touch(KEPT[0]))
+    waits()
+
+
+def threads():
+    for _ in range(10):
+        threading.Thread(target=lambda: keep(touch(bytearray(16 * MIB)))).start()
+    waits()
+
+
+def files():
+    def more(n):
+        with open(f"/tmp/f{n}", "wb") as file:
+            file.write(bytes(MIB))
+
+    take(more, ASKED)
+
+
+def deleted():
+    def more(n):
+        keep(open(f"/tmp/f{n}", "wb", buffering=0))  # noqa: SIM115
+        os.unlink(f"/tmp/f{n}")
+        KEPT[-1].write(bytes(MIB))
+
+    take(more, ASKED)
+
+
+def mapped_file():
+    fd = os.open("/tmp/f", os.O_CREAT | os.O_RDWR)
+    os.ftruncate(fd, 120 * MIB)
+    touch(mmap.mmap(fd, 120 * MIB))
+    passed()
+
+
+def strings():
+    take(lambda n: keep(str(n) * MIB), ASKED)
+
+
+def lists():
+    take(lambda n: KEPT.extend(range(n * 100_000, (n + 1) * 100_000)), 60)
+
+
+def image_copies():
+    """Private pages of a file of the image, each written to."""
+    paths = [os.path.join(d, n) for top in ("/usr/lib", "/usr/lib64") for d, _, ns in os.walk(top) for n in ns[:50]]
+    largest = max((path for path in paths if os.path.isfile(path)), key=os.path.getsize)
+    fd = os.open(largest, os.O_RDONLY)
+    size = os.fstat(fd).st_size
+    rights = mmap.PROT_READ | mmap.PROT_WRITE
+    take(lambda n: keep(touch(mmap.mmap(fd, size, flags=mmap.MAP_PRIVATE, prot=rights))), ASKED * MIB // size + 1)
+
+
+def grown():
+    mapping = mmap.mmap(-1, MIB, flags=PRIVATE)
+
+    def more(n):
+        mapping.resize((n + 2) * MIB)
+        mapping[(n + 1) * MIB : (n + 2) * MIB] = b"1" * MIB
+
+    take(more, ASKED)
+
+
+def fallocate():
+    fd = os.open("/tmp/f", os.O_CREAT | os.O_RDWR)
+    take(lambda n: os.posix_fallocate(fd, n * MIB, MIB), 120)
+
+
+def fixed():
+    """At addresses of its own choice (MAP_FIXED)."""
+    libc.mmap.restype = ctypes.c_void_p
+
+    def more(n):
+        place = ctypes.c_void_p(0x100000000000 + n * MIB)
+        ctypes.memset(libc.mmap(place, ctypes.c_size_t(MIB), 3, 0x32, -1, ctypes.c_long(0)), 1, MIB)
+
+    take(more, ASKED)
+
+
+# --- what the kernel keeps for a process ------------------------------------------------------------------------------
+
+
+def pipes():
+    """A megabyte in each (F_SETPIPE_SZ, fcntl(2)), up to what a user's pipes may hold, and a little beside."""
+
+    def more(_):
+        ends = os.pipe()
+        keep(ends)
+        fcntl.fcntl(ends[1], 1031, MIB)
+        os.set_blocking(ends[1], False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(ends[1], bytes(65536))
+
+    take(more, 62)
+    touch(bytearray(8 * MIB))
+    passed()
+
+
+def pairs():
+    def fill():
+        for _ in range(100):
+            for one in socket.socketpair():
+                keep(one)
+                one.setblocking(False)
+                with contextlib.suppress(BlockingIOError):
+                    while True:
+                        one.send(bytes(4096))
+
+    for _ in range(6):
+        child(fill)
+    waits()
+
+
+def page_tables():
+    """One page in each two MiB, without huge pages: as much again in page tables."""
+
+    def sparse():
+        mapping = mmap.mmap(-1, 3600 * MIB, flags=PRIVATE | 0x4000)  # MAP_NORESERVE
+        mapping.madvise(15)  # MADV_NOHUGEPAGE
+        for n in range(1790):
+            mapping[n * 2 * MIB] = 1
+        keep(mapping)
+
+    for _ in range(10):
+        child(sparse)
+    waits()
+
+
+# --- roads that are closed ------------------------------------------------------------------------------------------
+
+
+def memory_file():
+    take(lambda n: os.write(os.memfd_create("x"), bytes(MIB)), 40)
+
+
+def system_v():
+    def more(_):
+        if libc.shmget(0, MIB, 0o1600) < 0:
+            raise OSError(ctypes.get_errno(), "shmget")
+
+    take(more, 40)
+
+
+def shared_directory():
+    def more(n):
+        with open(f"/dev/shm/f{n}", "wb") as file:
+            file.write(bytes(MIB))
+
+    take(more, 40)
+
+
+def locked():
+    def more(_):
+        if libc.mlockall(2):  # MCL_FUTURE
+            raise OSError(ctypes.get_errno(), "mlockall")
+
+    take(more, 1)
+
+
+def raised():
+    import resource
+
+    take(lambda n: resource.setrlimit(resource.RLIMIT_AS, (1 << 50, 1 << 50)), 1)

@@ -18,7 +18,8 @@ PROBES: tuple[Probe, ...] = (
         isolated=False,
     ),
     Probe(
-        "descriptors.sockets", "looks for a socket among them", CONTROL, "of_kind('socket:')", "descriptors", "look", _B,
+        "descriptors.sockets", "looks for a socket among them", CONTROL, "of_kind('socket:')", "descriptors", "look",
+        _B,
         "fd socket:", isolated=False,
     ),
     Probe(
@@ -30,11 +31,13 @@ PROBES: tuple[Probe, ...] = (
         _B, isolated=False,
     ),
     Probe(
-        "descriptors.control-channel", "speaks to the keeper over what was left open", CONTROL, "speak()", "descriptors",
+        "descriptors.control-channel", "speaks to the keeper over what was left open", CONTROL, "speak()",
+        "descriptors",
         "look", _B, "fd socket:",
     ),
     Probe(
-        "descriptors.terminal", "looks for a terminal", CONTROL, "terminals()", "kept-terminal", "look", _B, "fd /dev/pt",
+        "descriptors.terminal", "looks for a terminal", CONTROL, "terminals()", "kept-terminal", "look", _B,
+        "fd /dev/pt",
         isolated=False,
     ),
     Probe(

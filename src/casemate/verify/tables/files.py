@@ -37,7 +37,8 @@ _DEEDS = {
     "copy": "copied(place + '/secret')",
 }
 CREDENTIAL_FILES = (
-    "/root/.ssh/id_ed25519", "/root/.aws/credentials", "/root/.config/gcloud/credentials.db", "/root/.docker/config.json",
+    "/root/.ssh/id_ed25519", "/root/.aws/credentials", "/root/.config/gcloud/credentials.db",
+    "/root/.docker/config.json",
     "/root/.kube/config", "/root/.netrc", "/root/.git-credentials", "/root/.pypirc", "/root/.bash_history",
     "/home/user/.ssh/id_rsa", "/run/secrets/kubernetes.io/serviceaccount/token", "/run/user/0/keyring/control",
 )  # fmt: skip
@@ -72,14 +73,17 @@ PROBES: tuple[Probe, ...] = (
     ),
     *each(
         "files", {f"at-{name}": deed for name, deed in _DEEDS.items()}, what="at a directory outside: {}",
-        row=HOST_FILES, code="anywhere(lambda place: {})", twin="host-tree", witness="canary", batch=BATCH, trace="write",
+        row=HOST_FILES, code="anywhere(lambda place: {})", twin="host-tree", witness="canary", batch=BATCH,
+        trace="write",
     ),
     Probe(
-        "files.walk", "walks all that it sees for a canary's directory", HOST_FILES, "walk(named_like_ours)", "host-tree",
+        "files.walk", "walks all that it sees for a canary's directory", HOST_FILES, "walk(named_like_ours)",
+        "host-tree",
         "canary", BATCH,
     ),
     Probe(
-        "files.set-id", "walks all that it sees for set-id files", KERNEL, "walk(is_set_id)", "host-tree", "canary", BATCH,
+        "files.set-id", "walks all that it sees for set-id files", KERNEL, "walk(is_set_id)", "host-tree", "canary",
+        BATCH,
     ),
     Probe(
         "files.sockets", "walks all that it sees for sockets", CONTROL, "walk(is_socket)", "host-tree", "canary", BATCH,

@@ -43,10 +43,12 @@ PROBES: tuple[Probe, ...] = (
     _seen("policy", "becomes a batch process", CPU, "scheduled()", "seccomp", "file policy 0"),
     _seen("affinity", "chooses its cores", CPU, "pinned()", "seccomp", "cores all"),
     _seen("oom-score", "lowers its own oom score", CONTROL, "set_oom()", "proc-writable", "file oom_score_adj 0"),
-    _seen("session", "is in a session of its own", PROCESSES, "os.getsid(0) != os.getpid()", "session", "guest session"),
+    _seen("session", "is in a session of its own", PROCESSES, "os.getsid(0) != os.getpid()", "session",
+    "guest session"),
     _seen("signals", "has signals blocked or ignored by others", CONTROL, "odd_signals()", "signals", "guest signals"),
     *(
-        _seen(f"limit-{name}", f"has no bound on {text[4:]}", KERNEL, f"limitless('{text}')", "rlimits", f"limit {text}")
+        _seen(f"limit-{name}", f"has no bound on {text[4:]}", KERNEL, f"limitless('{text}')", "rlimits",
+        f"limit {text}")
         for name, text in _LIMITS.items()
     ),
     *(

@@ -18,7 +18,8 @@ _NEVER = {
     "pidfd_send_signal": "-1, 0, 0, 0", "ptrace": "16, 0, 0, 0", "setns": "-1, 0", "unshare": "1",
     "mount": "1, 1, 1, 0, 0", "umount2": "1, 0", "pivot_root": "1, 1", "chroot": "1", "fsopen": "1, 0",
     "fsconfig": "-1, 99, 0, 0, 0", "fsmount": "-1, 0, 0", "fspick": "-1, 1, 0", "open_tree": "-1, 1, 0",
-    "move_mount": "-1, 1, -1, 1, 0", "mount_setattr": "-1, 1, 0, 0, 0", "statmount": "0, 0, 0, 1", "listmount": "0, 0, 0, 1",
+    "move_mount": "-1, 1, -1, 1, 0", "mount_setattr": "-1, 1, 0, 0, 0", "statmount": "0, 0, 0, 1",
+    "listmount": "0, 0, 0, 1",
     "init_module": "1, 1, 1", "finit_module": "-1, 0, 0", "delete_module": "1, 0", "kexec_load": "0, 99, 0, 0",
     "kexec_file_load": "-1, -1, 0, 0, 0", "swapon": "1, 0", "swapoff": "1", "acct": "1", "quotactl": "-1, 1, 0, 0",
     "quotactl_fd": "-1, 0, 0, 0", "iopl": "99", "ioperm": "99999, 1, 1", "modify_ldt": "99, 0, 0", "uselib": "1",
@@ -50,7 +51,8 @@ _CLOSED = {
     "chown": "1, 0, 0", "fchown": "-1, 0, 0", "fchownat": "-1, 1, 0, 0, 0", "setxattr": "1, 1, 0, 0, 0",
     "fsetxattr": "-1, 1, 0, 0, 0", "getxattr": "1, 1, 0, 0", "flock": "-1, 0", "prctl": "0xFFFF, 0, 0, 0, 0",
     "readahead": "-1, 0, 0", "sync_file_range": "-1, 0, 0, 0", "cachestat": "-1, 0, 0, 0", "connect": "-1, 0, 0",
-    "bind": "-1, 0, 0", "listen": "-1, 0", "accept4": "-1, 0, 0, 0", "setsockopt": "-1, 0, 0, 0, 0", "sendmmsg": "-1, 0, 0, 0",
+    "bind": "-1, 0, 0", "listen": "-1, 0", "accept4": "-1, 0, 0, 0", "setsockopt": "-1, 0, 0, 0, 0",
+    "sendmmsg": "-1, 0, 0, 0",
     "map_shadow_stack": "1, 1, 99", "set_mempolicy_home_node": "0, 0, -1, 0", "epoll_pwait2": "-1, 0, 0, 0, 0, 0",
     "futex_waitv": "0, 0, 99, 0, 0", "openat2": "-1, 1, 0, 0", "setsid": "", "setpgid": "-1, 0",
 }  # fmt: skip
@@ -60,7 +62,8 @@ NAMESPACES = {
 }  # fmt: skip
 _CLONES = {
     **{f"namespace-{name}": flag for name, flag in NAMESPACES.items()},
-    "sibling": 0x00008000, "traced": 0x00002000, "untraced": 0x00800000, "stopped-parent": 0x00001000, "files": 0x00000400,
+    "sibling": 0x00008000, "traced": 0x00002000, "untraced": 0x00800000, "stopped-parent": 0x00001000,
+    "files": 0x00000400,
 }  # fmt: skip
 # Not called by a sweep: without arguments they end, stop or split the process, or act on the whole host.
 _SWEPT = ("fork", "vfork", "pause", "exit", "exit_group", "rt_sigreturn", "munlockall")
@@ -102,11 +105,13 @@ PROBES: tuple[Probe, ...] = (
         "reached('prlimit64', 1, 7, 0, 0)", "seccomp", "filter", _B, "prlimit64 1",
     ),
     Probe(
-        "kernel.internet-pair", "a socket pair of another family", KERNEL, "reached('socketpair', 2, 1, 0, 0)", "seccomp",
+        "kernel.internet-pair", "a socket pair of another family", KERNEL, "reached('socketpair', 2, 1, 0, 0)",
+        "seccomp",
         "filter", _B, "socketpair 2 1",
     ),
     Probe(
-        "kernel.handle-ring", "keeps an io_uring", KERNEL, "kept('io_uring_setup', 8, ctypes.create_string_buffer(120))",
+        "kernel.handle-ring", "keeps an io_uring", KERNEL,
+        "kept('io_uring_setup', 8, ctypes.create_string_buffer(120))",
         "seccomp", "look", _B, "fd anon_inode:[io_uring]", isolated=False,
     ),
     Probe(
@@ -122,7 +127,8 @@ PROBES: tuple[Probe, ...] = (
         "fd anon_inode:inotify", isolated=False,
     ),
     Probe(
-        "kernel.handle-faults", "keeps a descriptor of page faults", KERNEL, "kept('userfaultfd', 1)", "seccomp", "look",
+        "kernel.handle-faults", "keeps a descriptor of page faults", KERNEL, "kept('userfaultfd', 1)", "seccomp",
+        "look",
         _B, "fd anon_inode:[userfaultfd]", isolated=False,
     ),
     Probe(
@@ -151,7 +157,8 @@ PROBES: tuple[Probe, ...] = (
         "kept('io_setup', 8, ctypes.create_string_buffer(8))", "seccomp", "look", _B, "map /[aio]", isolated=False,
     ),
     Probe(
-        "kernel.sweep", "calls every number that the set does not hold", KERNEL, "sweep()", VM, "filter", _B, "every number",
+        "kernel.sweep", "calls every number that the set does not hold", KERNEL, "sweep()", VM, "filter", _B,
+        "every number",
     ),
     Probe(
         "kernel.filter-native", "runs the loaded filter over every number", KERNEL, "ran()", "seccomp", "filter", _B,
@@ -170,7 +177,8 @@ PROBES: tuple[Probe, ...] = (
         isolated=False,
     ),
     Probe(
-        "kernel.i386-entry", "enters by the 32-bit gate", KERNEL, "foreign(i386)", "seccomp", "filter", _B, "every i386",
+        "kernel.i386-entry", "enters by the 32-bit gate", KERNEL, "foreign(i386)", "seccomp", "filter", _B,
+        "every i386",
         isolated=False,
     ),
     Probe(

@@ -9,10 +9,12 @@ MINIMUM = 55
 _B = "network"
 
 _ADDRESSES = (
-    ("public", "8.8.8.8", 443, EGRESS), ("public-2", "1.1.1.1", 80, EGRESS), ("documentation", "203.0.113.9", 22, EGRESS),
+    ("public", "8.8.8.8", 443, EGRESS), ("public-2", "1.1.1.1", 80, EGRESS), ("documentation", "203.0.113.9", 22,
+    EGRESS),
     ("private-10", "10.0.0.1", 80, EGRESS), ("private-172", "172.17.0.1", 2375, CONTROL),
     ("private-192", "192.168.1.1", 80, EGRESS), ("shared-100", "100.64.0.1", 80, EGRESS),
-    ("loopback", "127.0.0.1", 8080, CONTROL), ("loopback-other", "127.8.8.8", 6379, CONTROL), ("any", "0.0.0.0", 5432, CONTROL),
+    ("loopback", "127.0.0.1", 8080, CONTROL), ("loopback-other", "127.8.8.8", 6379, CONTROL), ("any", "0.0.0.0", 5432,
+    CONTROL),
     ("link-local", "169.254.1.1", 80, METADATA), ("metadata", "169.254.169.254", 80, METADATA),
     ("metadata-task", "169.254.170.2", 80, METADATA), ("metadata-other", "100.100.100.200", 80, METADATA),
     ("metadata-decimal", "2852039166", 80, METADATA), ("v6-loopback", "::1", 8080, CONTROL),
@@ -22,7 +24,8 @@ _ADDRESSES = (
 _FAMILIES = {
     "unix": 1, "inet": 2, "inet6": 10, "netlink": 16, "packet": 17, "vsock": 40, "alg": 38, "rds": 21, "can": 29,
     "tipc": 30, "bluetooth": 31, "key": 15, "appletalk": 5, "x25": 9, "ieee802154": 36, "rxrpc": 33, "nfc": 39,
-    "kcm": 41, "qipcrtr": 42, "smc": 43, "xdp": 44, "mctp": 45, "ax25": 3, "ipx": 4, "llc": 26, "phonet": 35, "caif": 37,
+    "kcm": 41, "qipcrtr": 42, "smc": 43, "xdp": 44, "mctp": 45, "ax25": 3, "ipx": 4, "llc": 26, "phonet": 35,
+    "caif": 37,
     "isdn": 34, "pppox": 24, "ash": 18,
 }  # fmt: skip
 

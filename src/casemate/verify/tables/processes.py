@@ -3,74 +3,45 @@
 from __future__ import annotations
 
 from casemate.verify.model import Probe
-from casemate.verify.tables.rows import PROCESSES, SURVIVAL
+from casemate.verify.tables.rows import PROCESSES, SURVIVAL, slug
 
 MINIMUM = 20
-_LIMITS = (("processes", 16),)
-_ENOUGH = 40
 _BOMBS = {
-    "forks": ("forks", f"take(lambda n: child(lambda: None), {_ENOUGH})"),
-    "threads": (
-        "starts threads",
-        f"take(lambda n: threading.Thread(target=time.sleep, args=(20,), daemon=True).start(), {_ENOUGH})\nos._exit(0)",
-    ),
-    "zombies": ("leaves zombies", f"take(lambda n: os.fork() or os._exit(0), {_ENOUGH})"),
-    "from-threads": (
-        "forks from threads",
-        f"take(lambda n: (threading.Thread(target=time.sleep, args=(20,), daemon=True).start(), child(lambda: None)),"
-        f" {_ENOUGH // 2})\nos._exit(0)",
-    ),
-    "grandchildren": (
-        "forks children that fork",
-        f"take(lambda n: child(lambda: child(lambda: None)), {_ENOUGH // 2})",
-    ),
-    "sessions": ("forks children in sessions of their own", f"take(lambda n: child(deaf), {_ENOUGH})"),
-}
-_STAY = {
-    "daemon": ("leaves a daemon", "left()"),
-    "deaf-daemon": ("leaves a daemon that ignores every signal", "left(deaf)"),
-    "stopped": ("leaves a process that is stopped", "left(lambda: os.kill(os.getpid(), signal.SIGSTOP))"),
-    "spinning": ("leaves a process that spins", "left(spin)"),
-    "forking": (
-        "leaves a process that forks again and again",
-        "left(lambda: [os.fork() and os._exit(0) for _ in range(100000)])",
-    ),
-    "waiting-child": ("leaves a child that holds its output", "child(lambda: None, 60)\ntell(NAME, refused='left')"),
-    "thread": (
-        "leaves a child with threads",
-        "left(lambda: [threading.Thread(target=spin).start() for _ in range(3)])",
-    ),
-    "blocked-in-read": ("leaves a process that waits for ever", "left(lambda: os.read(os.pipe()[0], 1))"),
-    "tracing-stop": (
-        "leaves a process in a signal's default stop",
-        "left(lambda: os.kill(os.getpid(), signal.SIGTSTP))",
-    ),
-    "many": ("leaves ten daemons", "for _ in range(10): left()"),
-    "sudden-end": ("leaves a daemon and ends at once", "left()\nos._exit(0)"),
-}
-_ENDS = {
-    "after-signal": ("leaves a daemon and kills itself", "left()\nos.kill(os.getpid(), 9)", "signaled 9", 10.0),
-    "after-deadline": ("leaves a daemon and runs out of time", "left()\ntime.sleep(4)\npassed()", "limit wall_time", 1.5),
-    "after-segfault": ("leaves a daemon and crashes", "left()\nctypes.string_at(0)", "signaled 11", 10.0),
-    "after-cancel": ("leaves a daemon and is cancelled", "left()\ntime.sleep(4)\npassed()", "cancelled", 10.0),
+    "forks": "forks", "threads": "starts threads", "zombies": "leaves zombies", "from_threads": "forks from threads",
+    "grandchildren": "forks children that fork", "deaf_children": "forks children that ignore every signal",
 }  # fmt: skip
+# Name → what is left, how the job must end, its seconds.
+_LEFT = {
+    "left_daemon": ("a daemon", "exited", 10.0),
+    "left_deaf": ("a daemon that ignores every signal", "exited", 10.0),
+    "left_stopped": ("a process that is stopped", "exited", 10.0),
+    "left_terminal_stop": ("a process that stopped as for a terminal", "exited", 10.0),
+    "left_spinning": ("a process that spins", "exited", 10.0),
+    "left_forking": ("a process that forks its successor again and again", "exited", 10.0),
+    "left_child": ("a child that holds its output", "exited", 10.0),
+    "left_threads": ("a process with threads", "exited", 10.0),
+    "left_reading": ("a process that waits for ever", "exited", 10.0),
+    "left_many": ("ten daemons", "exited", 10.0),
+    "left_at_once": ("a daemon, and ends at once", "exited", 10.0),
+    "left_after_signal": ("a daemon, and kills itself", "signaled 9", 10.0),
+    "left_after_deadline": ("a daemon, and runs out of time", "limit wall_time", 1.5),
+    "left_after_crash": ("a daemon, and crashes", "signaled 11", 10.0),
+    "left_after_cancel": ("a daemon, and is cancelled", "cancelled", 10.0),
+}
 
 PROBES: tuple[Probe, ...] = (
     *(
         Probe(
-            f"processes.{name}", f"{what} without end", PROCESSES, code, "pids", "outcome", "processes",
-            expect="exited; refused EAGAIN; tasks 16", limits=_LIMITS,
+            f"processes.{slug(name)}", f"{what} without end", PROCESSES, f"{name}()", "pids", "outcome", "processes",
+            expect="exited; refused EAGAIN; tasks 16", limits=(("processes", 16),),
         )
-        for name, (what, code) in _BOMBS.items()
-    ),
-    *(
-        Probe(f"processes.left-{name}", what, SURVIVAL, code, "kill", "census", "processes", expect="exited")
-        for name, (what, code) in _STAY.items()
+        for name, what in _BOMBS.items()
     ),
     *(
         Probe(
-            f"processes.left-{name}", what, SURVIVAL, code, "kill", "census", "processes", expect=how, deadline=seconds
+            f"processes.{slug(name)}", f"leaves {what}", SURVIVAL, f"{name}()", "kill", "census", "processes",
+            expect=how, deadline=seconds,
         )
-        for name, (what, code, how, seconds) in _ENDS.items()
+        for name, (what, how, seconds) in _LEFT.items()
     ),
 )  # fmt: skip

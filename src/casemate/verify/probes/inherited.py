@@ -1,0 +1,56 @@
+"""Looks for canaries and for names in what the process was started with."""
+
+
+def scan_memory(only="", limit=256 << 20):
+    """Canaries in every readable mapping of this process, or in those of one name."""
+    found, seen = set(), 0
+    with open("/proc/self/maps") as file:
+        lines = file.read().splitlines()
+    with open("/proc/self/mem", "rb", buffering=0) as memory:
+        for line in lines:
+            span, rights = line.split()[:2]
+            low, high = (int(part, 16) for part in span.split("-"))
+            if "r" not in rights or "[v" in line or high - low > limit or only not in line:
+                continue
+            with contextlib.suppress(OSError, ValueError):
+                memory.seek(low)
+                found.update(canaries(memory.read(high - low)))
+                seen += high - low
+    if not seen:
+        raise RuntimeError("no memory could be read")
+    return sorted(found)
+
+
+def c_environ():
+    """The strings that the C library's `environ` points to."""
+    environ = ctypes.POINTER(ctypes.c_char_p).in_dll(libc, "environ")
+    found = []
+    while environ and environ[len(found)]:
+        found.append(environ[len(found)].decode("latin-1"))
+    return found
+
+
+def secret_names():
+    """Variables whose names say that they are secret or of this host."""
+    words = ("KEY", "TOKEN", "SECRET", "PASS", "CANARY", "HOME", "USER", "PATH", "SSH", "XDG", "PWD")
+    return [name for name in os.environ if any(word in name for word in words)]
+
+
+def host_name():
+    """The host's name, if it is not one that tells nothing."""
+    name = os.uname().nodename
+    return name if name not in ("sandbox", "room") else ""
+
+
+def image_path():
+    """Where the image is on the host, from the mount table."""
+    with open("/proc/self/mountinfo") as file:
+        return [line for line in file if any(word in line for word in ("casemate/images", "/var/", "/home/"))]
+
+
+def loose_umask():
+    """The mode of a new file, if others may do anything with it."""
+    os.close(os.open("/tmp/umask", os.O_CREAT | os.O_WRONLY, 0o666))
+    mode = os.stat("/tmp/umask").st_mode & 0o077
+    os.unlink("/tmp/umask")
+    return mode and f"others may {mode:o}"

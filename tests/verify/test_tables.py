@@ -1,0 +1,110 @@
+"""The tables are whole: enough probes in each family, and every name in them leads somewhere."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import casemate
+from casemate.errors import PolicyError
+from casemate.runtime import seccomp
+from casemate.verify import guards, judge, properties, source
+from casemate.verify.batches import BATCHES
+from casemate.verify.model import VM
+from casemate.verify.tables import MINIMUM, PROBES, kernel, selected
+
+PACKAGE = Path(casemate.__file__).parent
+# What the suite must try, worked out by hand from what a boundary is made of.
+FAMILIES = {
+    "proc": 60, "environment": 10, "files": 70, "descriptors": 10, "identity": 30, "kernel": 100, "network": 55,
+    "processes": 20, "memory": 16, "disk": 14, "time": 10, "output": 14, "neighbours": 28, "tenants": 10,
+    "recovery": 10,
+}  # fmt: skip
+EVERYTHING = frozenset(seccomp.names("cad"))
+
+
+def test_each_family_says_its_minimum() -> None:
+    assert MINIMUM == FAMILIES
+
+
+@pytest.mark.parametrize("root", [True, False], ids=["root", "user"])
+def test_each_family_has_its_minimum(root: bool) -> None:
+    found = Counter(probe.family for probe in selected((), EVERYTHING, root=root))
+    assert set(found) == set(FAMILIES)
+    short = {name: count for name, count in found.items() if count < FAMILIES[name] - (0 if root else 5)}
+    assert short == {}
+    assert sum(found.values()) >= 250
+
+
+def test_no_two_probes_have_one_id() -> None:
+    assert [name for name, count in Counter(probe.id for probe in PROBES).items() if count > 1] == []
+
+
+def test_every_name_in_a_probe_leads_somewhere() -> None:
+    rows = {row.property for row in properties.BOUNDARY}
+    astray = [
+        probe.id
+        for probe in PROBES
+        if probe.batch not in BATCHES
+        or probe.witness not in judge.WITNESSES
+        or probe.twin not in (VM, *guards.GUARDS)
+        or probe.row not in rows
+    ]
+    assert astray == []
+    for probe in PROBES:
+        ast.parse(probe.code)
+
+
+def test_only_what_is_host_wide_has_its_twin_in_a_machine_of_its_own() -> None:
+    # Setting clocks and names, syncing, rebooting, writing sysctls, a sweep over all calls; a page the kernel may map.
+    elsewhere = {probe.id for probe in PROBES if probe.twin == VM}
+    assert {name for name in elsewhere if not name.startswith("proc.write-")} == {
+        "kernel.reboot", "kernel.clock-settime", "kernel.settimeofday", "kernel.adjtimex", "kernel.clock-adjtime",
+        "kernel.sethostname", "kernel.setdomainname", "kernel.vhangup", "kernel.sync", "kernel.syncfs", "kernel.sweep",
+        "kernel.vsyscall",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", guards.GUARDS)
+def test_the_edits_of_a_guard_match_once(name: str) -> None:
+    texts: dict[str, str] = {}
+    for file, old, new in guards.GUARDS[name]:
+        text = texts.get(file) or (PACKAGE / file).read_text("utf-8")
+        assert text.count(old) == 1, f"{file}: {old!r}"
+        texts[file] = text.replace(old, new)
+        assert texts[file] != text
+        ast.parse(texts[file])
+
+
+def test_every_guard_is_the_twin_of_something() -> None:
+    assert set(guards.GUARDS) == {probe.twin for probe in PROBES} - {VM}
+
+
+def test_a_call_that_a_set_admits_is_left_out_and_no_other() -> None:
+    every = {probe.id for probe in selected((), EVERYTHING, root=True)}
+    fewer = {probe.id for probe in selected((), EVERYTHING | {"memfd_create", "mount"}, root=True)}
+    assert every - fewer == {"kernel.memfd-create"}  # mount is in no set that there may be
+
+
+def test_selection_by_id_and_by_family() -> None:
+    assert [p.id for p in selected(["kernel.mount"], EVERYTHING, root=True)] == ["kernel.mount"]
+    assert {p.family for p in selected(["disk", "time"], EVERYTHING, root=True)} == {"disk", "time"}
+    with pytest.raises(PolicyError, match="no such probe or family: nonsense"):
+        selected(["nonsense", "disk"], EVERYTHING, root=True)
+
+
+def test_no_call_of_the_table_is_in_the_set_of_the_cad_profiles() -> None:
+    narrowed = {"clone", "ioctl", "prlimit64", "socketpair", "pause", "exit", "exit_group", "rt_sigreturn"}
+    assert set(kernel.NAMED) & EVERYTHING == narrowed
+
+
+def test_an_answer_needs_its_random_word() -> None:
+    made = source.assemble(PROBES[:2], (), {})
+    first, second = (probe.id for probe in PROBES[:2])
+    right = f'{{"probe": "{first}", "nonce": "{made.nonces[first]}", "refused": "EPERM"}}'
+    forged = f'{{"probe": "{second}", "nonce": "{made.nonces[first]}", "refused": "EPERM"}}'
+    found = source.answers(f"noise\n{right}\n{forged}\n[1]\n{right.replace('EPERM', 'late')}\n", made.nonces)
+    assert found == {first: {"probe": first, "nonce": made.nonces[first], "refused": "EPERM"}}
