@@ -149,7 +149,12 @@ enclose.main(sys.argv[2])
 
 @contextlib.contextmanager
 def harness(
-    module: str, arguments: Sequence[str], package: Path, env: Mapping[str, str], bounds: Bounds, expose: Sequence[Path]
+    module: str,
+    arguments: Sequence[str],
+    package: Path,
+    env: Mapping[str, str],
+    bounds: Bounds | None,
+    expose: Sequence[Path],
 ) -> Iterator[Process]:
     """Start `python -m MODULE ARGUMENTS` of a copied package in the harness.
 
@@ -161,8 +166,8 @@ def harness(
             block, count = claims.State(str(default_state())).uids(*UID_RANGE)
             extents = (Extent(0, 0), Extent(UID_RANGE[0], block, count))
             maps = [[extent.inside, extent.outside, extent.count] for extent in extents]
-        group = stack.enter_context(_made(bounds))
-        procs = group.open_procs()
+        # Without bounds only for what has nothing taken out.
+        procs = stack.enter_context(_made(bounds)).open_procs() if bounds is not None else ()
         shown = [Path(sys.base_prefix), package, *expose, *(Path(p) for p in sys.path if p and os.path.isdir(p))]
         order = {
             "procs": procs, "maps": maps, "expose": sorted({str(path.resolve()) for path in shown}),

@@ -185,7 +185,7 @@ BOUNDARY: tuple[Row, ...] = (
     Row(
         r.REUSE,
         (
-            _m(lambda p: f"isolation unit {p.isolation.unit}, reuse {p.lifecycle.reuse}: a fork, tmpfs and uid for each",
+            _m(lambda p: f"isolation unit {p.isolation.unit}, reuse {p.lifecycle.reuse}: a fork and a tmpfs for each",
                "keeper", "init.mounts", "guest.uid", "guest.walls"),
             _m("the template never runs untrusted code", "outer wall", "template"),
             _m("no memory file, no System V object, no abstract name outlives its sandbox", "inner wall",

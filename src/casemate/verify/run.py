@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from casemate.control.host import Host
-from casemate.control.places import default_stores
+from casemate.control.places import default_store, default_stores
 from casemate.errors import PolicyError, SandboxFault
 from casemate.runtime import seccomp
 from casemate.runtime.doctor import examine
@@ -41,11 +42,9 @@ def verify(settings: Settings, progress: Progress = lambda *_: None) -> Report:
         )
     began, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
     environment = _environment()
-    names = [probe.id for probe in probes]
-    order = {"profile": settings.profile, "template": settings.template, "probes": names, "network": True}
     total = len(probes) * (2 if settings.twins else 1)
     findings: dict[str, Finding] = {}
-    with harness.plain(STAGE, [json.dumps(order)], environment) as process:
+    with _stage(settings, probes, environment) as process:
         for found in _findings(process):
             findings[found.id] = found
             progress(found.id, len(findings), total)
@@ -59,17 +58,54 @@ def verify(settings: Settings, progress: Progress = lambda *_: None) -> Report:
     )  # fmt: skip
 
 
+@contextlib.contextmanager
+def _stage(settings: Settings, probes: tuple[Probe, ...], environment: Mapping[str, str]) -> Iterator[harness.Process]:
+    """The stage with nothing taken out: for root as it is, for a user in namespaces that are made around it.
+
+    A user cannot make a network namespace without a user namespace, in which root's files are nobody's.
+    """
+    order: dict[str, object] = {"profile": _absolute(settings.profile), "template": settings.template}
+    order["probes"] = [probe.id for probe in probes]
+    with contextlib.ExitStack() as stack:
+        if os.geteuid() == 0:
+            arguments = [json.dumps({**order, "network": True})]
+            yield stack.enter_context(harness.plain(STAGE, arguments, environment))
+            return
+        package = harness.weakened(stack.enter_context(_directory()), (harness.SHIFTED,))
+        arguments = [json.dumps({**order, "network": False})]
+        yield stack.enter_context(
+            harness.harness(STAGE, arguments, package, environment, None, _shown(settings.profile))
+        )
+
+
+@contextlib.contextmanager
+def _directory() -> Iterator[Path]:
+    """For a copy of the package that every uid of ours can read."""
+    with tempfile.TemporaryDirectory(prefix="casemate-verify-", dir="/var/tmp") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def _absolute(profile: str) -> str:
+    """A profile by name, or by a path that holds in another directory."""
+    return str(Path(profile).absolute()) if profile.endswith(".toml") else profile
+
+
+def _shown(profile: str) -> list[Path]:
+    """What a stage in namespaces of its own must see of the host: images, and a profile that is a file."""
+    files = [Path(_absolute(profile))] if profile.endswith(".toml") else []
+    return [*(store for store in default_stores() if store.is_dir()), *files]
+
+
 def twin_findings(
     guard: str, probes: tuple[Probe, ...], profile: str, environment: Mapping[str, str]
 ) -> dict[str, Finding]:
     """What probes find with a guard taken out, in the harness; raises NoHarness where there is none."""
-    with tempfile.TemporaryDirectory(prefix="casemate-verify-", dir="/var/tmp") as name:
-        directory = Path(name)
-        directory.chmod(0o755)
+    with _directory() as directory:
         package = harness.weakened(directory, (*GUARDS[guard], harness.BLIND, harness.SHIFTED))
-        order = {"profile": profile, "template": "light", "probes": [p.id for p in probes], "network": False}
-        stores = [store for store in default_stores() if store.is_dir()]
-        with harness.harness(STAGE, [json.dumps(order)], package, environment, harness.Bounds(), stores) as process:
+        order = {"profile": _absolute(profile), "template": "light", "probes": [p.id for p in probes], "network": False}
+        arguments = [json.dumps(order)]
+        with harness.harness(STAGE, arguments, package, environment, harness.Bounds(), _shown(profile)) as process:
             return {found.id: found for found in _findings(process)}
 
 
@@ -95,7 +131,9 @@ def _show_twins(
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "XDG_DATA_HOME") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    if os.geteuid() != 0:
+        kept["XDG_DATA_HOME"] = str(default_store().parents[1])  # wherever the home directory is in there
     return {**kept, VARIABLE: word(), "PYTHONDONTWRITEBYTECODE": "1"}
 
 

@@ -4,10 +4,9 @@
                  │ canaries: files, environment, descriptors, memory
                  └ impostors: listeners for every address there is, and an abstract socket
 
-Started as a program, never imported by the library. Without a twin it runs as the caller does, so that what is verified
-is what the caller gets; only the network is its own, because a wall that is open must not let a probe out to a real
-address. For a twin it is started from a weakened copy of the package in the harness (harness.py), which has made the
-network already.
+Started as a program, never imported by the library. As root, without a twin, it runs as the caller does: what is
+verified is what the caller gets; only the network is its own, because a wall that is open must not let a probe out to a
+real address. For a user, and for a twin, it is started in namespaces that have such a network (enclose.py).
 """
 
 from __future__ import annotations
@@ -143,15 +142,8 @@ class Stage:
 
 
 def own_network() -> None:
-    """Enter a network namespace that nothing leads out of; a user needs a user namespace around it."""
-    if os.geteuid() == 0:
-        syscalls.unshare(syscalls.CLONE_NEWNET)
-    else:
-        uid, gid = os.geteuid(), os.getegid()
-        syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNET)
-        for name, line in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-                file.write(line)
+    """Enter a network namespace that nothing leads out of."""
+    syscalls.unshare(syscalls.CLONE_NEWNET)
     network.isolate()
 
 
