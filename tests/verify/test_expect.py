@@ -58,6 +58,8 @@ def test_clause(clause: str, result: RunResult, refusal: str, right: bool) -> No
 
 def test_a_counter_that_is_not_there_is_told() -> None:
     assert expect.violations("exited; memory 1", UNCOUNTED, "") == ([], "no counter outside tells memory")
+    degraded = dataclasses.replace(UNCOUNTED, enforcement=Enforcement("cad-rlimit", "", "", (), ("cgroup-memory",)))
+    assert expect.violations("exited; memory 1", degraded, "") == ([], "")
 
 
 @pytest.mark.parametrize(

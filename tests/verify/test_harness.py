@@ -45,9 +45,9 @@ def _seen(directory: Path) -> dict[str, object]:
     for parent in (package, *directory.parents):
         if parent.is_relative_to("/tmp") and parent != Path("/tmp"):
             parent.chmod(0o755)
-    with harness.harness("inside.look", [], package, dict(os.environ), harness.Bounds(), []) as process:
-        out, err = process.communicate(timeout=30)
-    assert process.returncode == 0, err
+    with harness.harness("inside.look", [], package, dict(os.environ), harness.Bounds(), []) as started:
+        out, _ = started.process.communicate(timeout=30)
+        assert started.process.returncode == 0, started.complaint()
     found: dict[str, object] = json.loads(out)
     return found
 

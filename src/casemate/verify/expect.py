@@ -26,7 +26,9 @@ def violations(expect: str, result: RunResult, refusal: str) -> tuple[list[str],
         word, _, value = clause.strip().partition(" ")
         told = _check(word, value, result, refusal)
         if told == UNSEEN:
-            blind = f"{UNSEEN} {word}"
+            # Where the profile permits the controllers to be missing, how it ended and what it was told must do.
+            missing = any(name.startswith("cgroup-") for name in result.enforcement.degraded)
+            blind = blind if missing else f"{UNSEEN} {word}"
         elif told:
             found.append(told)
     return found, blind

@@ -16,11 +16,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from casemate.control.places import default_state
 from casemate.errors import SandboxFault
@@ -43,6 +45,19 @@ class Bounds:
 
 Process = subprocess.Popen[str]
 """A started program, its output in pipes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A started stage: its findings come on the pipe, what it complains of goes into a file."""
+
+    process: Process
+    errors: IO[str]
+
+    def complaint(self) -> str:
+        """The end of what it complained of."""
+        self.errors.seek(0)
+        return self.errors.read()[-2000:].strip()
 
 
 class NoHarness(SandboxFault):
@@ -155,7 +170,7 @@ def harness(
     env: Mapping[str, str],
     bounds: Bounds | None,
     expose: Sequence[Path],
-) -> Iterator[Process]:
+) -> Iterator[Started]:
     """Start `python -m MODULE ARGUMENTS` of a copied package in the harness.
 
     `expose` are paths that it must see although a directory above them is private or covered.
@@ -175,34 +190,37 @@ def harness(
             "path": ":".join([str(package.parent), *(p for p in sys.path if p and os.path.isdir(p))]),
         }  # fmt: skip
         try:
+            errors = stack.enter_context(tempfile.TemporaryFile("w+"))
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-B", "-c", _ENCLOSE, str(PACKAGE), json.dumps(order)],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
                 pass_fds=procs, env=dict(env),
             )  # fmt: skip
         finally:
             for fd in procs:
                 os.close(fd)
         try:
-            yield process
+            yield Started(process, errors)
         finally:
             _end(process)
 
 
 @contextlib.contextmanager
-def plain(module: str, arguments: Sequence[str], env: Mapping[str, str]) -> Iterator[Process]:
+def plain(module: str, arguments: Sequence[str], env: Mapping[str, str]) -> Iterator[Started]:
     """Start `python -m MODULE ARGUMENTS` of our own package as it is, with nothing taken out."""
     path = ":".join([str(PACKAGE.parent), *(p for p in sys.path if p and os.path.isdir(p))])
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**env, "PYTHONPATH": path},
-    )  # fmt: skip
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(20)
-        _end(process)
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
+            env={**env, "PYTHONPATH": path},
+            start_new_session=True,  # an interrupt comes from us, and once, so that it can clean up
+        )  # fmt: skip
+        try:
+            yield Started(process, errors)
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(20)
+            _end(process)

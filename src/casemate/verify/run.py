@@ -44,8 +44,8 @@ def verify(settings: Settings, progress: Progress = lambda *_: None) -> Report:
     environment = _environment()
     total = len(probes) * (2 if settings.twins else 1)
     findings: dict[str, Finding] = {}
-    with _stage(settings, probes, environment) as process:
-        for found in _findings(process):
+    with _stage(settings, probes, environment) as started:
+        for found in _findings(started):
             findings[found.id] = found
             progress(found.id, len(findings), total)
     if settings.twins:
@@ -59,7 +59,7 @@ def verify(settings: Settings, progress: Progress = lambda *_: None) -> Report:
 
 
 @contextlib.contextmanager
-def _stage(settings: Settings, probes: tuple[Probe, ...], environment: Mapping[str, str]) -> Iterator[harness.Process]:
+def _stage(settings: Settings, probes: tuple[Probe, ...], environment: Mapping[str, str]) -> Iterator[harness.Started]:
     """The stage with nothing taken out: for root as it is, for a user in namespaces that are made around it.
 
     A user cannot make a network namespace without a user namespace, in which root's files are nobody's.
@@ -105,8 +105,8 @@ def twin_findings(
         package = harness.weakened(directory, (*GUARDS[guard], harness.BLIND, harness.SHIFTED))
         order = {"profile": _absolute(profile), "template": "light", "probes": [p.id for p in probes], "network": False}
         arguments = [json.dumps(order)]
-        with harness.harness(STAGE, arguments, package, environment, harness.Bounds(), _shown(profile)) as process:
-            return {found.id: found for found in _findings(process)}
+        with harness.harness(STAGE, arguments, package, environment, harness.Bounds(), _shown(profile)) as started:
+            return {found.id: found for found in _findings(started, abandon=True)}
 
 
 def _show_twins(
@@ -137,16 +137,20 @@ def _environment() -> dict[str, str]:
     return {**kept, VARIABLE: word(), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _findings(process: harness.Process) -> Iterator[Finding]:
-    """What the stage finds; raises SandboxFault if it does not come to its end."""
-    assert process.stdout is not None
+def _findings(started: harness.Started, *, abandon: bool = False) -> Iterator[Finding]:
+    """What the stage finds; raises SandboxFault if it does not come to its end.
+
+    With `abandon` it need not clean up: what is left of weakened sandboxes ends with the harness.
+    """
+    assert started.process.stdout is not None
     done = False
-    for line in process.stdout:
+    for line in started.process.stdout:
         told: dict[str, Any] = json.loads(line)
         if "finding" in told:
             found = dict(told["finding"])
             yield Finding(**{**found, "verdict": Verdict(found["verdict"])})
         done = done or "done" in told
+        if done and abandon:
+            return
     if not done:
-        assert process.stderr is not None
-        raise SandboxFault(f"the stage did not come to its end: {process.stderr.read()[-2000:].strip()}")
+        raise SandboxFault(f"the stage did not come to its end: {started.complaint()}")

@@ -16,7 +16,8 @@ def dial(kind, host, port):
     """Connect and send; True once the word is on its way."""
     with inet(host, KINDS[kind]) as one:
         one.settimeout(PATIENCE)
-        one.connect((host, port))
+        scope = (0, 1) if host.startswith("fe80:") else ()  # by the first interface
+        one.connect((host, port, *scope))
         one.send(word())
     return f"sent to {host} port {port}"
 

@@ -66,6 +66,10 @@ PROBES: tuple[Probe, ...] = (
         BATCH, "proc hidepid=invisible",
     ),
     Probe(
+        "proc.signal-above", "signals the processes above it", CONTROL, "signalled_above()", "proc-tracing", "look",
+        BATCH, "proc hidepid=invisible",
+    ),
+    Probe(
         "proc.cgroup-path", "reads where its cgroup is on the host", METADATA, "cgroup_path()", "cgroup-namespace",
         "look", BATCH, "ns cgroup",
     ),
