@@ -152,7 +152,7 @@ def load_seccomp(program: bytes) -> None:
 
 
 def seccomp_filters(pid: int) -> list[bytes]:
-    """The BPF programs that the kernel has loaded for another process, newest first, stopping it for a moment.
+    """The BPF programs that the kernel has loaded for another process, oldest first, stopping it for a moment.
 
     ptrace(2), PTRACE_SECCOMP_GET_FILTER: needs CAP_SYS_ADMIN over the host; raises OSError. Empty: it has no filter.
     """
