@@ -1,11 +1,11 @@
-# make demo | test | check | bench | clean: each sets up what it needs first, and only once.
+# make demo | test | check | bench | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup demo test check bench clean lock
+.PHONY: setup demo test check bench syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -26,6 +26,12 @@ check: setup
 bench: setup
 	@scripts/install-peers
 	$(BIN)/casemate bench --out bench/RESULTS.md
+
+# What the jobs of the tests ask of the kernel; needs strace. For `python` a profile that may execute programs must exist.
+syscalls: setup
+	$(BIN)/casemate syscalls trace cad tests/data/syscalls/cad examples tests/data/honest tests/data/results \
+		tests/data/errors tests/data/hazards/s*.py tests/data/hazards/t*.py --record tests/data/syscalls/recorded/cad.json
+	$(BIN)/casemate syscalls trace strict tests/data/syscalls/strict --record tests/data/syscalls/recorded/strict.json
 
 clean:
 	rm -rf $(VENV) .lock-venv out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ __all__ = [
     "TESTS",
     "attack",
     "confined",
+    "successive",
     "two_jobs",
     "until_script_runs",
     "wait_until",
@@ -49,12 +50,11 @@ class Confined:
     process: subprocess.Popen[str]
     group: cgroups.Group
 
-    def finish(self, timeout: float) -> dict[str, Any]:
-        """Its last line of output, a JSON object."""
+    def finish(self, timeout: float) -> Any:
+        """Its last line of output, which is JSON."""
         out, err = self.process.communicate(timeout=timeout)
         assert self.process.returncode == 0, f"status {self.process.returncode}: {err[-3000:]}"
-        found: dict[str, Any] = json.loads(out.strip().splitlines()[-1])
-        return found
+        return json.loads(out.strip().splitlines()[-1])
 
 
 @contextlib.contextmanager
@@ -80,7 +80,7 @@ def two_jobs(
     path = directory / "source.py"
     path.write_text(source, "utf-8")
     with confined("two_jobs", str(path), str(seconds), "gate" if gate else "open", str(2 * ahead)) as attack:
-        seen = attack.finish(timeout)
+        seen: dict[str, Any] = attack.finish(timeout)
     assert seen["ahead"] == [ahead, ahead]
     return seen
 
@@ -98,9 +98,28 @@ def attack(
     # The keeper looks at every guest from outside as well, and would not give a weakened one a job.
     package = str(weakened(directory, (*without, BLIND))) if without else "-"
     with confined("attack", str(path), template, profile, str(seconds), package, str(int(ahead))) as running:
-        seen = running.finish(timeout)
+        seen: dict[str, Any] = running.finish(timeout)
     assert seen["ahead"] is ahead
     return seen
+
+
+def successive(
+    directory: Path, template: str, sources: Mapping[str, str], *, profile: str = "strongest",
+    size: int | None = None, edits: Sequence[tuple[str, str, str]] = (),
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Jobs one after the other in the harness, each in a sandbox that waited before the first began; what each gave.
+
+    The gate is off for those whose name begins with `open`. `size` is how many sandboxes are made ahead (as many as
+    there are jobs, unless said; 0: each is built for its job). `edits` change the launcher, as in `attack`.
+    """
+    for name, text in sources.items():
+        (directory / name).write_text(text, "utf-8")
+    package = str(weakened(directory, edits)) if edits else "-"
+    wanted, files = len(sources) if size is None else size, [str(directory / name) for name in sources]
+    with confined("successive", package, template, profile, str(wanted), *files) as running:
+        told: list[dict[str, Any]] = running.finish(100)
+    assert [job["ahead"] for job in told] == [wanted > 0] * len(sources)
+    return told
 
 
 def until_script_runs(attack: Confined) -> int:

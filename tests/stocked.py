@@ -44,7 +44,9 @@ def open_request(host: Host, source: bytes, template: str = "light", profile: st
 
 def standing(host: Host, request: runs.Request) -> Standing:
     """Its room with a warm template."""
-    return host._rooms.standing(request.image, TEMPLATES[request.template])
+    found = host._rooms.standing(request.image, TEMPLATES[request.template])
+    found.release()
+    return found
 
 
 class Ready:

@@ -221,7 +221,7 @@ class RunResult:
     artifacts: dict[str, Artifact]
     usage: Usage
     enforcement: Enforcement
-    trusted: bool = True
+    trusted: bool
     """False if files and facts are the script's own claim (`artifacts.inspection = "claimed"`)."""
     warnings: tuple[Notice, ...] = ()
 

@@ -22,7 +22,7 @@ def result(*names: str) -> RunResult:
     data = b"ISO-10303-21;"
     artifacts = {name: Artifact(name, data, hashlib.sha256(data).hexdigest()) for name in names}
     usage, enforcement = Usage(0.0, None, None, None), Enforcement("cad", "", "", ())
-    return RunResult("x", WELL, empty, empty, (), artifacts, usage, enforcement)
+    return RunResult("x", WELL, empty, empty, (), artifacts, usage, enforcement, True)
 
 
 def test_a_single_file_has_the_scripts_name(tmp_path: Path) -> None:

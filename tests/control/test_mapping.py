@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import threading
+import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from harness import wait_until
@@ -51,10 +53,12 @@ class Counted:
     def __init__(self) -> None:
         self.hold = threading.Event()
         self.cancelled: list[object] = []
+        self.waits = False
 
     def __call__(self, source: str | bytes, cancellation: runs.Cancellation) -> object:
         if source == "slow":
             cancellation.watch(lambda: (self.cancelled.append(source), self.hold.set()))
+            self.waits = True
             assert self.hold.wait(30)
         return source
 
@@ -107,6 +111,65 @@ def test_a_fault_of_ours_is_a_lost_result_and_no_success(
     assert (result.outcome.reason, result.ok) == (Reason.LOST, False)
 
 
-def test_no_jobs_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one"):
-        next(mapping.completed(["x"], Counted(), 0))  # type: ignore[arg-type]
+@pytest.mark.parametrize("jobs", [0, -1])
+def test_no_jobs_is_refused_at_once(jobs: int, host: Host, profile: str) -> None:
+    for start in (host.map, host.map_completed, host.amap):
+        with pytest.raises(ValueError, match="at least one"):
+            start([box(1)], profile, jobs=jobs)
+
+
+@pytest.mark.parametrize("jobs", [1.5, True, "2"])
+def test_jobs_are_a_whole_number(jobs: Any, host: Host, profile: str) -> None:
+    with pytest.raises(TypeError, match="jobs is a number"):
+        host.map([box(1)], profile, jobs=jobs)
+
+
+def test_one_script_is_not_several(host: Host, profile: str) -> None:
+    with pytest.raises(TypeError, match="several scripts"):
+        host.map(box(1), profile)
+
+
+def test_a_task_that_is_cancelled_ends_its_jobs() -> None:
+    counted = Counted()
+
+    async def consume() -> None:
+        results = mapping.asynchronous(
+            lambda stop: mapping.completed(["quick", "slow", "slow"], counted, 2, stop=stop)  # type: ignore[arg-type]
+        )
+        async for _ in results:
+            pass
+
+    async def cancel() -> None:
+        task = asyncio.ensure_future(consume())
+        while not counted.waits:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    assert counted.cancelled
+    assert set(counted.cancelled) == {"slow"}
+
+
+def test_a_cancelled_map_kills_what_runs(host: Host, profile: str) -> None:
+    hang = "while True:\n    pass\n"
+
+    async def limited() -> None:
+        async with asyncio.timeout(3):
+            async for _ in host.amap([hang, hang], profile, jobs=2):
+                pass
+
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        asyncio.run(limited())
+    # Its own wall clock would have ended it after 60 seconds.
+    assert time.monotonic() - began < 45
+
+
+@pytest.mark.parametrize(("name", "trusted"), [("cad", True), ("cad-fast", False)])
+def test_every_result_says_whether_it_can_be_trusted(host: Host, name: str, trusted: bool) -> None:
+    too_long = "x = 1\n" * 50_000
+    results = [host.run(source, name) for source in (box(1), "import os\n", "1 / 0\n", too_long)]
+    results += [host.run(box(1), name, deadline=-1.0), host.check(box(1), name)]
+    assert [result.trusted for result in results] == [trusted] * 6

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from escape.leftovers import PLACES, TEMPLATES, UNTOUCHED, WRITABLE, Row, source
 from escape.test_guards import without
-from harness import BLIND, confined, weakened
+from harness import BLIND, successive
 
 Edits = tuple[tuple[str, str, str], ...]
 
@@ -61,24 +61,6 @@ UNSEEDED = (
 )  # fmt: skip
 ROWS = [(template, row) for template, (_, rows) in TEMPLATES.items() for row in rows]
 HELD = [row for row in TEMPLATES["light"][1] if row.held]
-
-
-def successive(
-    directory: Path, template: str, sources: dict[str, str], *, profile: str = "strongest", size: int | None = None,
-    edits: Edits = (),
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Run sources one after the other, each in a sandbox that was ready before the first began; what each gave.
-
-    The gate is off for those whose name begins with `open`.
-    """
-    for name, text in sources.items():
-        (directory / name).write_text(text, "utf-8")
-    package = str(weakened(directory, edits)) if edits else "-"
-    wanted, files = str(size or len(sources)), [str(directory / name) for name in sources]
-    with confined("successive", package, template, profile, wanted, *files) as running:
-        told: list[dict[str, Any]] = running.finish(100)
-    assert [job["ahead"] for job in told] == [True] * len(sources), "not from the stock"
-    return told
 
 
 def lines(job: dict[str, Any]) -> list[Any]:

@@ -21,6 +21,7 @@ MESSAGES = (
     m.Run("x1", "r1", "cad", "a:run", JOB, WALLS, BOUNDS, True, 12345.678901234),
     m.Run("x2", "r1", "cad", "a:run", OPEN_JOB, WALLS, BOUNDS, False, 0.0),
     m.Demand("r1", "cad", WALLS, BOUNDS),
+    m.Retire("r1"),
     m.Cancel("x1"),
     m.Ready("r1", LAYERS),
     m.Started("x1"),
@@ -33,8 +34,8 @@ MESSAGES = (
     m.Guest("x1", True, "/tmp/job-x1", WALLS),
     m.Job("a:run", JOB),
     m.Locked("x1", LAYERS),
-    m.Rehearse("x1"),
-    m.Rehearsed("x1"),
+    m.Prefault("x1"),
+    m.Prefaulted("x1"),
     m.Exited("x1", 3, 0, 0.25),
     m.Warm("cad", LAYERS),
 )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
+import resource
+import select
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -248,3 +251,20 @@ def test_landlock_denies_what_no_rule_allows(tmp_path: Path) -> None:
         return answer
 
     assert forked(seen) == ["yes", "denied", "denied", "denied", "denied"]
+
+
+def test_a_descriptor_of_any_number_is_looked_at() -> None:
+    read, write = os.pipe()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+    high = fcntl.fcntl(read, fcntl.F_DUPFD_CLOEXEC, 1500)
+    try:
+        assert not syscalls.readable(high)
+        os.write(write, b"x")
+        assert syscalls.readable(high)
+        with pytest.raises(ValueError, match="out of range"):
+            select.select([high], [], [], 0)  # what it must not be done with
+    finally:
+        for fd in (read, write, high):
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

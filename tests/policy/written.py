@@ -13,7 +13,8 @@ from casemate.errors import Fault, PolicyError
 from casemate.policy import Names, Profile, parse
 
 FILES = sorted((Path(__file__).parents[2] / "profiles").glob("*.toml"))
-NAMES = Names(frozenset({"cad"}), {"cad": frozenset({"read", "write"}), "smaller": frozenset({"read"})})
+CALLS = {"cad": frozenset({"read", "write"}), "smaller": frozenset({"read"}), "strict": frozenset({"read"})}
+NAMES = Names(frozenset({"cad"}), CALLS | {"python": frozenset({"read", "write", "execve"})})
 
 
 def text_of(name: str) -> str:

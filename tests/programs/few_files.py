@@ -13,8 +13,8 @@ from stocked import open_request, prepared, run
 import casemate
 from casemate.control import runs
 
-# Of a keeper: 64 of its own, and 24 for each sandbox, which leaves room for ten. A guest wants 256 itself.
-resource.setrlimit(resource.RLIMIT_NOFILE, (64 + 10 * 24, 64 + 10 * 24))
+# Of a keeper: 320 of its own, and 18 for each sandbox, which leaves room for ten. A guest wants 256 itself.
+resource.setrlimit(resource.RLIMIT_NOFILE, (320 + 10 * 18, 320 + 10 * 18))
 STAYS = b"import time\ntime.sleep(60)\n"
 told = []
 

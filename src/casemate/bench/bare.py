@@ -74,14 +74,15 @@ class Workers:
 
     def __init__(self, mode: str, image: Image, size: int) -> None:
         self._free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-        self._all = [Worker(mode, image) for _ in range(size)]
+        with ThreadPoolExecutor(size) as threads:
+            self._all = list(threads.map(lambda _: Worker(mode, image), range(size)))
         for worker in self._all:
             self._free.put(worker)
-        self._threads = ThreadPoolExecutor(size)
 
-    def run(self, sources: Sequence[str]) -> None:
-        """All of them, as many at a time as there are workers."""
-        list(self._threads.map(self._one, sources))
+    def run(self, sources: Sequence[str], at_once: int) -> None:
+        """All of them, `at_once` at a time."""
+        with ThreadPoolExecutor(at_once) as threads:
+            list(threads.map(self._one, sources))
 
     def _one(self, source: str) -> None:
         worker = self._free.get()
@@ -92,7 +93,6 @@ class Workers:
 
     def close(self) -> None:
         """End all."""
-        self._threads.shutdown()
         for worker in self._all:
             worker.close()
 

@@ -61,13 +61,13 @@ class Leftovers:
         return Leftovers(*(getattr(self, name) - getattr(other, name) for name in self.__slots__))
 
 
-def leftovers(keeper: int) -> Leftovers:
-    """Processes below `keeper`, cgroups and mounts that this process sees, entries of /tmp and /dev/shm."""
+def leftovers(keeper: int, temporary: str = "/tmp") -> Leftovers:
+    """Processes below `keeper`, cgroups and mounts that this process sees, entries of `temporary` and /dev/shm."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
         lines = file.readlines()
     points = [words[4] for words in map(str.split, lines) if " - cgroup" in " ".join(words)]
     groups = sum(1 for point in points for _ in os.walk(point))
-    return Leftovers(descendants(keeper), groups, len(lines), _entries("/tmp"), _entries("/dev/shm"))
+    return Leftovers(descendants(keeper), groups, len(lines), _entries(temporary), _entries("/dev/shm"))
 
 
 def _entries(directory: str) -> int:

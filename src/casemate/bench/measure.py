@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 ROUNDS, WARMUP = 20, 3
-SETTLE = 0.1
+SETTLE = 0.4
 """Seconds before each turn: what the one before began in the background must not run in the next one's time."""
 
 
@@ -63,30 +63,38 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def interleaved(
-    contenders: Mapping[str, Callable[[], object]], *, rounds: int = ROUNDS, warmup: int = WARMUP,
-    pause: float = SETTLE, tick: Callable[[], None] = lambda: None,
-) -> dict[str, Series]:  # fmt: skip
-    """Time every contender once a round, in an order that turns, with `pause` seconds before each turn.
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """How often contenders are timed; `tick` is called after each turn."""
 
-    A contender may have timed itself: it gives a float, several as a list, or a dict from a name to either, which
-    makes series `contender.name`. Else the call's own time counts. The first `warmup` rounds are thrown away. `tick` is
-    called after each turn.
-    """
-    names = list(contenders)
-    samples: dict[str, list[float]] = {}
-    for number in range(warmup + rounds):
-        turned = names[number % len(names) :] + names[: number % len(names)]
-        for name in turned:
-            time.sleep(pause)
-            began = time.perf_counter()
-            told = contenders[name]()
-            took = time.perf_counter() - began
-            if number >= warmup:
-                for key, values in _named(name, took if told is None else told):
-                    samples.setdefault(key, []).extend(values)
-            tick()
-    return {name: Series(name, tuple(found)) for name, found in samples.items() if found}
+    rounds: int = ROUNDS
+    warmup: int = WARMUP
+    tick: Callable[[], None] = lambda: None
+
+    def interleaved(
+        self, contenders: Mapping[str, Callable[[], object]], *, warmup: int | None = None, pause: float = SETTLE
+    ) -> dict[str, Series]:
+        """Time every contender once a round, in an order that turns, with `pause` seconds before each turn.
+
+        A contender may have timed itself: it gives a float, several as a list, or a dict from a name to either, which
+        makes series `contender.name`. Else the call's own time counts. The rounds of the warm-up are thrown away.
+        """
+        names = list(contenders)
+        samples: dict[str, list[float]] = {}
+        thrown = min(self.warmup, self.rounds) if warmup is None else warmup
+        for number in range(thrown + self.rounds):
+            turned = names[number % len(names) :] + names[: number % len(names)]
+            for name in turned:
+                time.sleep(pause)
+                began = time.perf_counter()
+                told = contenders[name]()
+                took = time.perf_counter() - began
+                if number >= thrown:
+                    for key, values in _named(name, took if told is None else told):
+                        samples.setdefault(key, []).extend(values)
+                self.tick()
+        ordered = sorted(samples, key=lambda key: names.index(key if key in contenders else key.rpartition(".")[0]))
+        return {name: Series(name, tuple(samples[name])) for name in ordered if samples[name]}
 
 
 def _named(name: str, told: object) -> Iterable[tuple[str, list[float]]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from casemate.bench import bare, jobs
-from casemate.bench.measure import Figure, Series, interleaved, timed
+from casemate.bench.measure import Figure, Series, Turns, timed
 from casemate.control.host import Host, Stock
 from casemate.runtime.images import Image
 
@@ -16,32 +15,37 @@ AIMED = 2
 """In flight, where the aims are set: as many as the machine has cores."""
 
 
-def run(image: Image, tick: Callable[[], None]) -> Iterator[Figure]:
+def run(image: Image, turns: Turns) -> Iterator[Figure]:
     """Every figure of this suite."""
-    with Host() as pooled, Host(stock=Stock(size=0)) as lone:
+    with (
+        Host() as pooled,
+        Host(stock=Stock(size=0)) as lone,
+        bare.workers("in-process", image, max(AT_ONCE)) as plain,
+        bare.workers("fork", image, AIMED) as forking,
+    ):
         pooled.warm("cad")
         lone.warm("cad")
         for at_once in AT_ONCE:
-            yield from _at(image, pooled, lone, at_once, tick)
+            sources = [jobs.REFERENCE] * max(4, 2 * at_once)
+            contenders: dict[str, Callable[[], object]] = {
+                "plain": partial(_rate, partial(plain.run, sources, at_once), len(sources)),
+                "cad": partial(_rate, partial(jobs.batch, pooled, "cad", sources, at_once), len(sources)),
+                "fast": partial(_rate, partial(jobs.batch, pooled, "cad-fast", sources, at_once), len(sources)),
+            }
+            if at_once == AIMED:
+                lonely = partial(jobs.batch, lone, "cad-fast", sources, at_once)
+                once = sources[:at_once]
+                contenders |= {
+                    "fork": partial(_rate, partial(forking.run, sources, at_once), len(sources)),
+                    "lone": partial(_rate, lonely, len(sources)),
+                    "fresh": partial(_rate, partial(bare.fresh, image, once, at_once), len(once)),
+                }
+            yield from _figures(at_once, turns.interleaved(contenders))
 
 
-def _at(image: Image, pooled: Host, lone: Host, at_once: int, tick: Callable[[], None]) -> Iterator[Figure]:
-    sources = [jobs.REFERENCE] * max(4, 2 * at_once)
+def _figures(at_once: int, measured: Mapping[str, Series]) -> Iterator[Figure]:
+    found = {name: _per_second(series) for name, series in measured.items()}
     aimed = at_once == AIMED
-    with contextlib.ExitStack() as stack:
-        plain = stack.enter_context(bare.workers("in-process", image, at_once))
-        contenders: dict[str, Callable[[], object]] = {
-            "plain": partial(_rate, partial(plain.run, sources), len(sources)),
-            "cad": partial(_rate, partial(jobs.batch, pooled, "cad", sources, at_once), len(sources)),
-            "fast": partial(_rate, partial(jobs.batch, pooled, "cad-fast", sources, at_once), len(sources)),
-        }
-        if aimed:
-            forking = stack.enter_context(bare.workers("fork", image, at_once))
-            contenders["fork"] = partial(_rate, partial(forking.run, sources), len(sources))
-            contenders["lone"] = partial(_rate, partial(jobs.batch, lone, "cad-fast", sources, at_once), len(sources))
-            once = sources[:at_once]
-            contenders["fresh"] = partial(_rate, partial(bare.fresh, image, once, at_once), len(once))
-        found = {name: _per_second(series) for name, series in interleaved(contenders, tick=tick).items()}
     what = f"jobs a second at {at_once} in flight"
     yield _over(f"{what}, cad-fast ÷ unprotected workers", found["fast"], found["plain"], 0.55 if aimed else None)
     yield _over(f"{what}, both stages ÷ unprotected workers", found["cad"], found["plain"], 0.33 if aimed else None)

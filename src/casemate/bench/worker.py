@@ -51,17 +51,22 @@ def export(names: dict[str, Any]) -> None:
     found = next((names[name] for name in ("result", "part", "assembly") if name in names), None)
     if found is None:
         raise LookupError("the script leaves no result, part or assembly")
-    if type(found).__module__.startswith("build123d"):
+    for number, shape in enumerate(found if isinstance(found, list) else [found]):
+        _export(shape, f"part{number}.step")
+
+
+def _export(shape: Any, path: str) -> None:
+    if type(shape).__module__.startswith("build123d"):
         import build123d
 
-        build123d.export_step(getattr(found, "part", found), "part.step")
+        build123d.export_step(getattr(shape, "part", shape), path)
         return
     import cadquery
 
-    if isinstance(found, cadquery.Assembly):
-        found.export("part.step")
+    if isinstance(shape, cadquery.Assembly):
+        shape.export(path)
     else:
-        cadquery.exporters.export(found, "part.step")
+        cadquery.exporters.export(shape, path)
 
 
 def in_process() -> Callable[[str], None]:

@@ -245,6 +245,43 @@ class VerifyDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class SyscallGroupDocument:
+    """Calls with the one reason for them; `kept`: no trace has seen them."""
+
+    name: str
+    why: str
+    calls: tuple[str, ...]
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SyscallSetDocument:
+    """`casemate syscalls show`; `arguments` is call → rule, where this set has one of its own."""
+
+    name: str
+    calls: int
+    groups: tuple[SyscallGroupDocument, ...]
+    arguments: dict[str, str]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
+class TraceDocument:
+    """`casemate syscalls trace`; `words` are values of the argument words at `positions`, of calls that have a rule."""
+
+    set: str
+    host: dict[str, str]
+    jobs: dict[str, str]
+    calls: dict[str, tuple[str, ...]]
+    positions: dict[str, tuple[int, ...]]
+    words: dict[str, tuple[tuple[int, ...], ...]]
+    lacks: tuple[str, ...]
+    unneeded: tuple[str, ...]
+    kept_but_seen: tuple[str, ...]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorDocument:
     """Any command that ended with an exception: its class and its text."""
 
@@ -266,6 +303,8 @@ Document = (
     | PolicyDiffDocument
     | BoundaryDocument
     | VerifyDocument
+    | SyscallSetDocument
+    | TraceDocument
     | ErrorDocument
 )
 

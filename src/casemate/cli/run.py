@@ -42,7 +42,7 @@ def main(arguments: argparse.Namespace) -> int:
     # One more than the first: the second sandbox is made ready while the script runs.
     with Host(stock=Stock(size=1)) as host, terminal.progress("starting", quiet=arguments.json) as progress:
         progress("template")
-        host.warm(arguments.profile)
+        host.warm(arguments.profile, arguments.limit)
         deadline = Deadline.after(arguments.deadline) if arguments.deadline is not None else None
         result = host.run(source, arguments.profile, inputs, deadline, limits=arguments.limit, progress=progress)
     paths = write(result, arguments.out, name) if arguments.out else {}

@@ -57,7 +57,6 @@ class Host:
         self._ceiling = ceiling
         self._lock = threading.Lock()
         self._facts: HostFacts | None = None
-        self._images: dict[str, images.Image] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -93,10 +92,12 @@ class Host:
             self.request(source, profile, inputs, deadline, tenant, actor, limits=limits), runs.Cancellation(), progress
         )
 
-    def warm(self, profile: str = "cad") -> None:
+    def warm(self, profile: str = "cad", limits: Mapping[str, float] | None = None) -> None:
         """Start what the first job under this profile would wait for: the keeper, a room, a warm template, a stock."""
-        request = self.request("", profile, None, None, LOCAL, LOCAL)
-        runs.demand(request, self._rooms.standing(request.image, TEMPLATES[request.template]))
+        request = self.request("", profile, None, None, LOCAL, LOCAL, limits=limits)
+        ground = self._rooms.standing(request.image, TEMPLATES[request.template])
+        runs.demand(request, ground)
+        ground.release()
 
     def check(self, source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None) -> RunResult:
         """The gate alone, inside the wall: `outcome.reason` is `exited` if admitted, `policy` with `denials` if not."""
@@ -139,7 +140,7 @@ class Host:
         `sources` is taken as results are consumed, so it may be endless. A fault of ours is a result with the reason
         `lost` and never ends the others; Denied (a bad profile or host) is raised.
         """
-        return mapping.ordered(sources, self._mapped(profile, limits), jobs or mapping.default_jobs())
+        return mapping.ordered(sources, self._mapped(profile, limits), mapping.checked(sources, jobs))
 
     def map_completed(
         self,
@@ -150,7 +151,7 @@ class Host:
         limits: Mapping[str, float] | None = None,
     ) -> Iterator[tuple[int, RunResult]]:
         """As `map`, but (index of the source, result) as they complete."""
-        return mapping.completed(sources, self._mapped(profile, limits), jobs or mapping.default_jobs())
+        return mapping.completed(sources, self._mapped(profile, limits), mapping.checked(sources, jobs))
 
     def amap(
         self,
@@ -161,7 +162,8 @@ class Host:
         limits: Mapping[str, float] | None = None,
     ) -> AsyncIterator[tuple[int, RunResult]]:
         """As `map_completed`, without blocking the event loop."""
-        return mapping.asynchronous(self.map_completed(sources, profile, jobs=jobs, limits=limits))
+        run, at_once = self._mapped(profile, limits), mapping.checked(sources, jobs)
+        return mapping.asynchronous(lambda stop: mapping.completed(sources, run, at_once, stop=stop))
 
     def _mapped(
         self, profile: str, limits: Mapping[str, float] | None
@@ -240,10 +242,8 @@ class Host:
         return "" if name == refused.name else f". Profile {name!r} is enforceable here; it names what it does not hold"
 
     def _image(self, name: str) -> images.Image:
-        with self._lock:
-            if name not in self._images:
-                self._images[name] = images.find(name, self._stores)
-            return self._images[name]
+        """The one that has this name now: it may have been built anew since the last job."""
+        return images.find(name, self._stores)
 
 
 _shared: tuple[int, Host] | None = None

@@ -254,5 +254,10 @@ def lost(name: str, plan: Plan, image: Image, message: str) -> RunResult:
 def _nothing(name: str, plan: Plan, image: Image, outcome: Outcome) -> RunResult:
     return RunResult(
         id=name, outcome=outcome, stdout=_EMPTY, stderr=_EMPTY, parts=(), artifacts={},
-        usage=Usage(0.0, None, None, None), enforcement=enforcement(plan, image),
+        usage=Usage(0.0, None, None, None), enforcement=enforcement(plan, image), trusted=trusted(plan),
     )  # fmt: skip
+
+
+def trusted(plan: Plan) -> bool:
+    """Whether files and facts come from a clean sandbox; the same for every result under a profile."""
+    return plan.profile.artifacts.inspection == "required"

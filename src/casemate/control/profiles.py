@@ -69,7 +69,7 @@ def admit(name: str, ceiling: Path) -> Profile:
 @functools.cache
 def names() -> Names:
     """What profiles may name: the images that can be built, the system call sets."""
-    calls = {name: frozenset(seccomp.names(name)) for name in _shipped("profiles", "syscalls")}
+    calls = {name: frozenset(seccomp.load(name).calls) for name in _shipped("profiles", "syscalls")}
     return Names(frozenset(_shipped("images")), calls)
 
 

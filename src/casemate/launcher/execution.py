@@ -14,13 +14,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-import select
 import signal
 import time
 from collections.abc import Callable
 from enum import Enum
 
-from . import capture, cgroups, spec
+from . import capture, cgroups, spec, syscalls
 from .preparation import Kind, Loop, Preparation
 
 SETUP_TIMEOUT = 20.0
@@ -96,18 +95,18 @@ class Execution:
         return self._made.held
 
     @property
-    def rehearsing(self) -> bool:
-        """True while it does something like a job."""
-        return self._made.rehearsing
+    def prefaulting(self) -> bool:
+        """True while it copies the pages that a job is going to write."""
+        return self._made.prefaulting
 
     @property
-    def rehearsed(self) -> bool:
+    def prefaulted(self) -> bool:
         """True once it has done so."""
-        return self._made.rehearsed
+        return self._made.prefaulted
 
-    def rehearse(self) -> None:
+    def prefault(self) -> None:
         """While it waits: see Preparation."""
-        self.guarded(self._made.rehearse)()
+        self.guarded(self._made.prefault)()
 
     @property
     def failed(self) -> bool:
@@ -281,7 +280,7 @@ class Execution:
         return min(wall, self.run.deadline) if self.run and self.run.deadline else wall
 
     def _cpu(self) -> float:
-        """Seconds since it has its job; without a cgroup there is no rehearsal, and the process's own time is that."""
+        """Seconds since it has its job; without a cgroup, of the guest process since its fork."""
         if self.group is not None:
             return max(0.0, self.group.cpu_seconds() - self._cpu_before)
         return self._exited.cpu if self._exited else -1.0
@@ -327,7 +326,7 @@ class Execution:
         self._settle()
 
     def _dead(self) -> list[int]:
-        return [fd for fd in self._made.pidfds if select.select([fd], [], [], 0)[0]]
+        return [fd for fd in self._made.pidfds if syscalls.readable(fd)]
 
     def _settle(self) -> None:
         """If nothing of it lives any more, take what is left in the pipes and tell the caller."""
@@ -355,7 +354,7 @@ class Execution:
         if run is None:
             return
         if self._reason == "fault":
-            self._loop.tell(spec.Fault(run.id, self._fault or "unknown"), ())
+            self._loop.tell(spec.Fault(run.id, self._fault or "unknown", begun=self._started > 0), ())
             return
         group = self.group
         out, err, report = self._streams

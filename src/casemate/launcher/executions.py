@@ -45,13 +45,14 @@ class Executions:
         try:
             if len(descriptors) != 1 + len(message.job.inputs) or message.id in self._runs:
                 raise OSError("descriptors and inputs do not match, or the id is taken")
+            self._want(kind)
             made = self._ready(kind) or self._build(kind)
         except OSError as error:
             spec.close_all(descriptors)
             busy = error.errno == errno.EUSERS
-            self._loop.tell(spec.Fault(message.id, (busy and error.strerror) or str(error), busy=busy), ())
+            why = (busy and error.strerror) or str(error)
+            self._loop.tell(spec.Fault(message.id, why, busy=busy, begun=False), ())
             return
-        self._stock.want(kind)
         self._runs[message.id] = made
         made.guarded(lambda: made.give(message, descriptors[0], tuple(descriptors[1:])))()
 
@@ -71,6 +72,11 @@ class Executions:
             made.guarded(lambda: made.on_refused(message.message))()
         return made is not None
 
+    def retire(self, room: str) -> None:
+        """A room is not asked for anything new; what waits in it ends now, and it with its last execution."""
+        self._stock.forget(room)
+        self._rooms.retire(room)
+
     def lost(self, room: str) -> None:
         """A room is gone, with its templates."""
         self._stock.forget(room)
@@ -86,6 +92,7 @@ class Executions:
 
     def _build(self, kind: Kind) -> Execution:
         if len(self._alive) >= self._capacity:
+            self._make_way(kind)
             raise OSError(errno.EUSERS, f"{self._capacity} sandboxes are alive, as many as descriptors and uids allow")
         template = self._rooms.template(kind.room, kind.template)
         if kind.bounds.cgroup and self._group is None:
@@ -119,6 +126,12 @@ class Executions:
         made.begin(guests)
         return made
 
+    def _make_way(self, kind: Kind) -> None:
+        """End one that waits for a job of another kind, so that the next who asks finds room."""
+        waiting = [made for made in self._alive.values() if made.waiting and made.kind != kind]
+        if waiting:
+            max(waiting, key=lambda made: made.age).cancel()
+
     def _free_slot(self) -> int:
         if self._uids is None:
             return -1
@@ -132,7 +145,11 @@ class Executions:
 
     def demand(self, message: spec.Demand) -> None:
         """Have some of this kind ready from now on."""
-        self._stock.want(Kind(message.room, message.template, message.walls, message.bounds))
+        self._want(Kind(message.room, message.template, message.walls, message.bounds))
+
+    def _want(self, kind: Kind) -> None:
+        if self._rooms.stands(kind.room):
+            self._stock.want(kind)
 
     def _ready(self, kind: Kind) -> Execution | None:
         """One of the stock that nobody has; one that is still being built counts only if there is no better.
@@ -141,7 +158,7 @@ class Executions:
         """
         free = [made for made in self._alive.values() if made.run is None and made.kind == kind and made.usable]
         free = [made for made in free if made.sound() and not self._stock.expired(made)]
-        return max(free, key=lambda made: (made.phase is Phase.READY, made.rehearsed, made.age), default=None)
+        return max(free, key=lambda made: (made.phase is Phase.READY, made.prefaulted, made.age), default=None)
 
     def _restock(self) -> None:
         """End those of the stock that must go, and begin one that is missing."""
@@ -154,7 +171,7 @@ class Executions:
             except OSError:
                 self._stock.pause()
         if idle := self._stock.idle(self._alive.values()):
-            idle.rehearse()
+            idle.prefault()
 
     # --- time -----------------------------------------------------------------------------------------------------
 
@@ -175,6 +192,7 @@ class Executions:
                     self._runs.pop(made.run.id, None)
                 elif made.failed:
                     self._stock.pause()
+        self._rooms.end_retired({made.kind.room for made in self._alive.values()})
         self._restock()
 
     def destroy(self) -> None:

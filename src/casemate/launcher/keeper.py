@@ -155,6 +155,9 @@ class Keeper:
         elif isinstance(message, spec.Demand):
             spec.close_all(descriptors)
             self._executions.demand(message)
+        elif isinstance(message, spec.Retire):
+            spec.close_all(descriptors)
+            self._executions.retire(message.id)
         elif isinstance(message, spec.Cancel):
             spec.close_all(descriptors)
             self._executions.cancel(message.id)
@@ -171,7 +174,7 @@ class Keeper:
             end = time.monotonic() + 10.0
             while not self._group.remove() and time.monotonic() < end:
                 self._group.kill()
-                select.select([], [], [], 0.005)
+                time.sleep(0.005)
             if time.monotonic() >= end:
                 return  # the record stays, for the next keeper's sweep
         self._state.release_keeper(self._name)

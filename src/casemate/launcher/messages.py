@@ -15,7 +15,8 @@ CODE_ROOT = "/opt/casemate"
 class Template:
     """A zygote to start in a room; `warm` is "module:function", called once before any fork.
 
-    `rehearse` is one that gives an iterator of steps ("" for none): what a guest may do before it has its job.
+    `rehearse` is another ("" for none), called in a fork that ends after it: the pages that it writes are those that a
+    job is going to write.
     """
 
     name: str
@@ -118,6 +119,14 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
+class Retire:
+    """Caller → keeper: nothing new will be asked of this room; end it when its last execution is over."""
+
+    kind = "retire"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """Caller → keeper."""
 
@@ -186,6 +195,8 @@ class Fault:
     message: str
     busy: bool = False
     """True: nothing is broken, there is only no room left."""
+    begun: bool = True
+    """False: not a byte of the job was read, so it may be tried again elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,18 +264,18 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearse:
-    """Keeper → guest, on `setup`: a core is idle; do what makes the first steps of a job cheap, until the job comes."""
+class Prefault:
+    """Keeper → guest, on `setup`: a core is idle; take copies of the pages that a job is going to write."""
 
-    kind = "rehearse"
+    kind = "prefault"
     id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
+class Prefaulted:
     """Guest → keeper, on `setup`: done, or broken off because its job came."""
 
-    kind = "rehearsed"
+    kind = "prefaulted"
     id: str
 
 

@@ -57,7 +57,7 @@ class Preparation:
         self.fault = ""
         self.held = 0
         """Bytes of memory of its own when it became ready."""
-        self.rehearsing = self.rehearsed = False
+        self.prefaulting = self.prefaulted = False
         self._pid = 0
         self._uid, self._group = uid, group
         self._template = template
@@ -107,11 +107,11 @@ class Preparation:
         self._setup.send(spec.Job(entry, job), (stdin,))
         self.close_setup()
 
-    def rehearse(self) -> None:
-        """Have the guest do something like a job, so that its own costs less; it breaks off when that comes."""
+    def prefault(self) -> None:
+        """Have the guest copy the pages that a job is going to write; it breaks off when its job comes."""
         assert self._setup is not None
-        self.rehearsing = True
-        self._setup.send(spec.Rehearse(self.name))
+        self.prefaulting = True
+        self._setup.send(spec.Prefault(self.name))
 
     def _fail(self, why: str) -> None:
         self.fault = self.fault or why
@@ -180,8 +180,8 @@ class Preparation:
             self._pid = setup.sender
             self._see(message.layers)
             return
-        if isinstance(message, spec.Rehearsed) and self.rehearsing and setup.sender == self._pid:
-            self.rehearsing, self.rehearsed = False, True
+        if isinstance(message, spec.Prefaulted) and self.prefaulting and setup.sender == self._pid:
+            self.prefaulting, self.prefaulted = False, True
             self._see(())
             return
         self.close_setup()

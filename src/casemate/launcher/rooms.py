@@ -21,6 +21,7 @@ class Place:
     warm: set[str] = field(default_factory=set)
     namespaces: set[str] = field(default_factory=set)
     layers: tuple[spec.Layer, ...] = ()
+    retired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,11 @@ class Rooms:
         if place is None or name not in place.warm:
             raise OSError(f"no warm template {name}")
         return place.templates[name]
+
+    def stands(self, room_id: str) -> bool:
+        """True while a room is there and new jobs may be asked of it."""
+        place = self._places.get(room_id)
+        return place is not None and not place.retired
 
     def zygote(self, room_id: str) -> spec.Channel:
         """The channel of a room's zygote; raises OSError if the room is gone."""
@@ -136,6 +142,17 @@ class Rooms:
             os.kill(place.pid, 9)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(place.pid, 0)
+
+    def retire(self, room_id: str) -> None:
+        """End this room when no execution is in it any more."""
+        if place := self._places.get(room_id):
+            place.retired = True
+
+    def end_retired(self, in_use: set[str]) -> None:
+        """End those that are retired and not in use."""
+        for name, place in list(self._places.items()):
+            if place.retired and name not in in_use:
+                self._lose(place, "retired")
 
     def destroy(self) -> None:
         """End every room."""

@@ -38,9 +38,10 @@ from .messages import (
     Layer,
     Locked,
     Placed,
+    Prefault,
+    Prefaulted,
     Ready,
-    Rehearse,
-    Rehearsed,
+    Retire,
     Room,
     Run,
     Sandbox,
@@ -72,8 +73,9 @@ __all__ = [
     "MAX_MESSAGE",
     "Message",
     "Ready",
-    "Rehearse",
-    "Rehearsed",
+    "Retire",
+    "Prefault",
+    "Prefaulted",
     "Room",
     "Run",
     "Sandbox",
@@ -102,8 +104,9 @@ Message = (
     Room
     | Run
     | Demand
-    | Rehearse
-    | Rehearsed
+    | Retire
+    | Prefault
+    | Prefaulted
     | Cancel
     | Ready
     | Started

@@ -43,7 +43,7 @@ class Stock:
 
     def __init__(self, terms: Terms, cores: int) -> None:
         self._terms, self._cores = terms, cores
-        self._kinds: dict[Kind, int] = {}  # the last wanted last; with the bytes that one of it held when it was ready
+        self._kinds: dict[Kind, int] = {}  # the last wanted last; with the most bytes that one held
         self._resume = 0.0
 
     def want(self, kind: Kind) -> None:
@@ -79,7 +79,7 @@ class Stock:
         found, together = [], 0
         for made in sorted((made for made in alive if made.waiting), key=lambda made: made.age):
             if made.kind in self._kinds:
-                self._kinds[made.kind] = made.held
+                self._kinds[made.kind] = max(self._kinds[made.kind], made.held)
             if made.kind not in self._kinds or self.expired(made) or together + made.held > self._terms.memory:
                 found.append(made)
             else:
@@ -102,16 +102,16 @@ class Stock:
         return None
 
     def idle(self, alive: Collection[Execution]) -> Execution | None:
-        """The one to rehearse now, if a core has nothing better to do: the oldest of a kind that has not.
+        """The one to prefault now, if a core has nothing better to do: the oldest of a kind that is not.
 
-        As many of a kind as there are cores: a rehearsed one holds several times the memory. Not without a cgroup,
-        because there the rehearsal would count as the job's time.
+        As many of a kind as there are cores: a prefaulted one holds several times the memory.
         """
-        if sum(made.phase in (Phase.PREPARING, Phase.RUNNING) or made.rehearsing for made in alive) >= self._cores:
+        if sum(made.phase in (Phase.PREPARING, Phase.RUNNING) or made.prefaulting for made in alive) >= self._cores:
             return None
+        together = sum(made.held for made in alive if made.waiting)
         for kind in reversed(self._kinds):
             waiting = [made for made in alive if made.waiting and made.kind == kind]
-            fresh = [made for made in waiting if not made.rehearsed and not made.rehearsing]
-            if kind.bounds.cgroup and fresh and len(waiting) - len(fresh) < self._cores:
+            fresh = [made for made in waiting if not made.prefaulted and not made.prefaulting]
+            if fresh and together + self._kinds[kind] <= self._terms.memory and len(waiting) - len(fresh) < self._cores:
                 return max(fresh, key=lambda made: made.age)
         return None

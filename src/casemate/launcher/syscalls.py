@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import select
 import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -112,9 +113,22 @@ def close_range(first: int) -> None:
     _raw("close_range", _CLOSE_RANGE, ctypes.c_uint(first), ctypes.c_uint(0xFFFFFFFF), ctypes.c_uint(0))
 
 
-def collapse(address: int, length: int) -> None:
-    """Move this range into huge pages now (madvise(2), MADV_COLLAPSE, Linux 6.1)."""
-    _check(_libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), ctypes.c_int(25)), "madvise")
+MADV_POPULATE_WRITE = 23
+"""Prefault a range for writing (Linux 5.14)."""
+MADV_COLLAPSE = 25
+"""Move a range into huge pages now (Linux 6.1)."""
+
+
+def madvise(address: int, length: int, advice: int) -> None:
+    """See madvise(2)."""
+    _check(_libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), ctypes.c_int(advice)), "madvise")
+
+
+def readable(fd: int, timeout: float = 0.0) -> bool:
+    """Whether a descriptor is readable, or ended, within `timeout` seconds; any number, unlike with select(2)."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(timeout * 1000))
 
 
 def clearenv() -> None:

@@ -56,15 +56,16 @@ def run(template: spec.Template, site_packages: str, channel: spec.Channel) -> N
         if threads != 1:
             raise RuntimeError(f"template {template.name} has {threads} threads after warming up")
         detail = f"1 thread, {memory.settle() >> 20} MiB in huge pages"
+        pages = memory.written(entry(template.rehearse)) if template.rehearse else ()
         channel.send(spec.Warm(template.name, (spec.Layer(f"template.{template.name}", True, detail),)))
-        _serve(channel, template.rehearse)
+        _serve(channel, pages)
     except BaseException as error:
         channel.send(spec.Fault(template.name, f"{type(error).__name__}: {error}"[:4000]))
     finally:
         os._exit(70)
 
 
-def _serve(channel: spec.Channel, rehearsal: str) -> None:
+def _serve(channel: spec.Channel, pages: memory.Ranges) -> None:
     home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     wakeup = Wakeup()
     guests: dict[int, str] = {}
@@ -84,7 +85,7 @@ def _serve(channel: spec.Channel, rehearsal: str) -> None:
             if not isinstance(message, spec.Guest):
                 raise spec.WireError(f"a template is not told {message.kind}")
             try:
-                guests[_fork(message, descriptors, home, rehearsal)] = message.id
+                guests[_fork(message, descriptors, home, pages)] = message.id
             except OSError as error:
                 # The execution may be dead already: cancelled, or out of time.
                 channel.send(spec.Fault(message.id, f"the guest could not be forked: {error}"))
@@ -108,34 +109,34 @@ def _reap(guests: dict[int, str], channel: spec.Channel) -> None:
         channel.send(spec.Exited(name, max(code, 0), max(-code, 0), cpu))
 
 
-def _fork(message: spec.Guest, descriptors: list[int], home: int, rehearsal: str) -> int:
+def _fork(message: spec.Guest, descriptors: list[int], home: int, pages: memory.Ranges) -> int:
     if len(os.listdir("/proc/self/task")) != 1:
         raise RuntimeError("more than one thread: refusing to fork")
     syscalls.setns(descriptors[0], syscalls.CLONE_NEWPID)
     try:
         pid = os.fork()
         if pid == 0:
-            _guest(message, descriptors, rehearsal)
+            _guest(message, descriptors, pages)
     finally:
         syscalls.setns(home, syscalls.CLONE_NEWPID)
     return pid
 
 
-def _guest(message: spec.Guest, descriptors: list[int], rehearsal: str) -> None:
+def _guest(message: spec.Guest, descriptors: list[int], pages: memory.Ranges) -> None:
     setup: spec.Channel | None = None
     locking = True
     code = 70
     try:
         setup = spec.adopt(os.dup(descriptors[4]))
         with open("/proc/self/statm", encoding="ascii") as file:
-            pages = [int(value) for value in file.read().split()]
+            sizes = [int(value) for value in file.read().split()]
         size = os.sysconf("SC_PAGE_SIZE")
         signal.set_wakeup_fd(-1)
         null = os.open("/dev/null", os.O_RDONLY)
         # The set-up channel becomes descriptor 4: the last to be closed.
         site = Site(
             cgroups=tuple(descriptors[5:]), join=descriptors[0], walls=message.walls, uid=0 if message.identity else -1,
-            address_space=pages[0] * size + message.walls.address_space, data=pages[5] * size + message.walls.data,
+            address_space=sizes[0] * size + message.walls.address_space, data=sizes[5] * size + message.walls.data,
             keep=(null, *descriptors[1:4], setup.sock.detach()),
         )  # fmt: skip
         setup = None
@@ -144,7 +145,7 @@ def _guest(message: spec.Guest, descriptors: list[int], rehearsal: str) -> None:
         os.chdir(message.workdir)
         layers += steps.take(Place.GUEST, site, after="descriptors")
         setup.send(spec.Locked(message.id, layers))
-        job = _wait(setup, message.id, rehearsal)
+        job = _wait(setup, message.id, pages)
         setup.close()
         setup, locking = None, False
         code = entry(job.entry)(
@@ -164,16 +165,15 @@ def _guest(message: spec.Guest, descriptors: list[int], rehearsal: str) -> None:
         os._exit(code & 0xFF)
 
 
-def _wait(setup: spec.Channel, name: str, rehearsal: str) -> spec.Job:
+def _wait(setup: spec.Channel, name: str, pages: memory.Ranges) -> spec.Job:
     """The one job of this guest; its standard input comes with it. A keeper that is gone, or wants no job, ends us."""
     received = setup.receive()
-    if received is not None and isinstance(received[0], spec.Rehearse):
+    if received is not None and isinstance(received[0], spec.Prefault):
         spec.close_all(received[1])
-        for _ in entry(rehearsal)() if rehearsal else ():
-            if select.select([setup], [], [], 0)[0]:
-                break
+        # pselect6 is in the filter that is on by now, poll is not.
+        memory.prefault(pages, until=lambda: bool(select.select([setup], [], [], 0)[0]))
         with contextlib.suppress(OSError):  # with the job given, nobody listens any more
-            setup.send(spec.Rehearsed(name))
+            setup.send(spec.Prefaulted(name))
         try:
             received = setup.receive()
         except ConnectionResetError:

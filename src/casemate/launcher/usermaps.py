@@ -7,10 +7,9 @@ namespace, can. So the child says "entered" on one pipe and waits on another unt
 from __future__ import annotations
 
 import os
-import select
 from dataclasses import dataclass
 
-from . import spec
+from . import spec, syscalls
 
 TIMEOUT = 10.0
 
@@ -65,8 +64,7 @@ class Handshake:
         try:
             os.close(self._say_entered)
             self._say_entered = -1
-            ready, _, _ = select.select([self._entered], [], [], TIMEOUT)
-            if not ready or os.read(self._entered, 1) != b"e":
+            if not syscalls.readable(self._entered, TIMEOUT) or os.read(self._entered, 1) != b"e":
                 raise OSError("the child did not enter its user namespace")
             if not privileged:
                 _write(f"/proc/{pid}/setgroups", "deny")

@@ -30,7 +30,7 @@ class Names:
 def unresolved(rows: Rows, names: Names) -> Found:
     """Names that are nobody's."""
     for row, known in (("filesystem.image", names.images), ("kernel.syscalls", frozenset(names.syscalls))):
-        if rows.value(row) not in known | PLANNED[row]:
+        if rows.value(row) not in known | PLANNED.get(row, frozenset()):
             there = ", ".join(sorted(known))
             yield row, f"{rows.value(row)!r} does not resolve; there are {there}"
     calls = names.syscalls.get(rows.kernel.syscalls)

@@ -48,14 +48,12 @@ UNBUILT: tuple[Unbuilt, ...] = (
     Unbuilt("environment.variables", "run", _only(()), "the environment is empty"),
     Unbuilt("devices.pty", "run", _only(False), "there is no devpts"),
     Unbuilt("proc.view", "run", _only("pid"), "/proc shows processes and nothing else"),
-    Unbuilt("kernel.syscalls", "run", lambda value: value not in PLANNED["kernel.syscalls"], "there is no set"),
     Unbuilt("gate.rules", "run", _only("cad", "cad-minimal"), "nothing runs without the gate"),
     Unbuilt("artifacts.inspection", "run", _only("required", "claimed"), "only CAD jobs leave files"),
 )  # fmt: skip
 
 PLANNED: dict[str, frozenset[str]] = {
     "filesystem.image": frozenset({"python"}),
-    "kernel.syscalls": frozenset({"python", "python-rlimit", "strict"}),
 }
 """Names that do not resolve yet, and that a profile may hold all the same: shipped ones do."""
 

@@ -46,6 +46,16 @@ class Finished:
                 os.close(fd)
 
 
+class NotBegun(SandboxFault):
+    """Our own failure before a byte of the job was read: it may be tried once more."""
+
+
+def _error(fault: spec.Fault) -> Exception:
+    if fault.busy:
+        return Busy(fault.message)
+    return (SandboxFault if fault.begun else NotBegun)(fault.message)
+
+
 class Connection:
     """A running keeper; `stock` is "SIZE,AGE,MEMORY" of what is kept ready ahead of demand (launcher.stock.Terms)."""
 
@@ -103,6 +113,13 @@ class Connection:
             if not self._dead:
                 with contextlib.suppress(OSError):  # the keeper is gone: `_read` is about to say so
                     self._channel.send(message)
+
+    def retire(self, room: str) -> None:
+        """Ask nothing new of a room; it ends with its last execution."""
+        with self._lock:
+            if not self._dead:
+                with contextlib.suppress(OSError):
+                    self._channel.send(spec.Retire(room))
 
     def cancel(self, name: str) -> None:
         """Kill an execution; its future gives facts with the reason "cancelled"."""
@@ -182,7 +199,7 @@ class Connection:
                     self._lost.add(message.id)
             self._started.pop(message.id, None)
             for future in failed:
-                future.set_exception((Busy if message.busy else SandboxFault)(message.message))
+                future.set_exception(_error(message))
         spec.close_all(descriptors)
 
     def close(self) -> None:

@@ -5,10 +5,13 @@ Every process gets an explicit environment, no standard input and a deadline, an
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -91,6 +94,49 @@ def start_keeper(package: Path, descriptors: tuple[int, int], arguments: Sequenc
         )
     except OSError as error:
         raise SandboxFault(f"the keeper cannot be started: {error}") from error
+
+
+@contextmanager
+def traced(pids: Sequence[int], output: Path, timeout: float) -> Iterator[None]:
+    """Attach strace(1) to processes and all that they will fork; one line of numbers for each call goes to `output`.
+
+    Raises SandboxFault if it is not attached within `timeout` seconds, or did not last until the end of the block.
+    """
+    attach = [word for pid in pids for word in ("-p", str(pid))]
+    with tempfile.TemporaryFile() as stderr:
+        try:
+            tracer = subprocess.Popen(
+                ["strace", "-f", "-q", "--pidns-translation", "-X", "raw", "-e", "raw=!clone,clone3,fork,vfork",
+                 "-e", "signal=none", "-o", str(output), *attach],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
+            )  # fmt: skip
+        except OSError as error:
+            why = f"strace cannot be started ({error.strerror}); Debian has it in the package strace"
+            raise SandboxFault(why) from error
+        try:
+            deadline = time.monotonic() + timeout
+            while any(_tracer(pid) != tracer.pid for pid in pids):
+                if tracer.poll() is not None or time.monotonic() > deadline:
+                    raise SandboxFault(f"strace could not attach: {_tail(stderr)}")
+                time.sleep(0.01)
+            yield
+            if tracer.poll() is not None:
+                raise SandboxFault(f"strace ended before the jobs did: {_tail(stderr)}")
+        finally:
+            tracer.send_signal(signal.SIGINT)  # it lets go of what it traced, which goes on
+            tracer.wait()
+
+
+def _tracer(pid: int) -> int:
+    """Who traces a process (proc(5), TracerPid); 0 also if it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text("utf-8")
+    except OSError:
+        return 0
+    return int(text.partition("TracerPid:")[2].split()[0])
 
 
 def wait(started: subprocess.Popen[bytes], timeout: float) -> bool:

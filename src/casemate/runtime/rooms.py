@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ class Stock:
     memory: int = 256 << 20
 
     def __post_init__(self) -> None:
+        if type(self.size) is not int or type(self.memory) is not int or type(self.age) not in (int, float):
+            raise TypeError(f"{self}: sandboxes and bytes are whole numbers, seconds a number")
         if self.size < 0 or self.size > 4096 or not self.age > 0 or self.memory <= 0:
             raise ValueError(f"{self}: a size of 0 to 4096, seconds and bytes above 0")
 
@@ -48,6 +51,8 @@ class Standing:
     room: str
     template: str
     layers: tuple[Seen, ...]
+    release: Callable[[], None]
+    """To be called when the job is over: until then the room is not ended, whatever becomes of its image."""
 
     def start(
         self, *, name: str, entry: str, job: GuestJob, walls: Walls, bounds: Bounds, gated: bool,
@@ -60,6 +65,17 @@ class Standing:
     def demand(self, walls: Walls, bounds: Bounds) -> None:
         """Have sandboxes of this kind built before the first job asks for one."""
         self.connection.demand(spec.Demand(self.room, self.template, walls, bounds))
+
+
+def once(call: Callable[[], None]) -> Callable[[], None]:
+    """The call, the first time only."""
+    pending = [call]
+
+    def first() -> None:
+        if pending:
+            pending.pop()()
+
+    return first
 
 
 class Rooms:
@@ -75,6 +91,8 @@ class Rooms:
         self._closed = False
         self._connection: Connection | None = None
         self._rooms: dict[tuple[images.Image, Template], tuple[str, Future[spec.Ready]]] = {}
+        self._held: Counter[str] = Counter()
+        self._retiring: set[str] = set()
 
     def standing(self, image: images.Image, template: Template, patience: float | None = None) -> Standing:
         """The room of `image` with a warm `template`; raises SandboxFault if it cannot be made.
@@ -90,6 +108,7 @@ class Rooms:
             if key not in self._rooms or connection.lost(self._rooms[key][0]):
                 name = uuid.uuid4().hex[:12]
                 room = spec.Room(name, str(image.root), image.site_packages, (template,))
+                self._retire_older(connection, image, template)
                 self._rooms[key] = (name, connection.room(room))
             name, future = self._rooms[key]
         try:
@@ -101,7 +120,29 @@ class Rooms:
         except SandboxFault:
             self.forget(name)
             raise
-        return Standing(connection, name, template.name, ready.layers)
+        with self._lock:
+            self._held[name] += 1
+        return Standing(connection, name, template.name, ready.layers, once(lambda: self._release(connection, name)))
+
+    def _release(self, connection: Connection, name: str) -> None:
+        with self._lock:
+            self._held[name] -= 1
+            over = self._held[name] == 0
+            if over:
+                del self._held[name]
+            if over and name in self._retiring:
+                self._retiring.discard(name)
+                connection.retire(name)
+
+    def _retire_older(self, connection: Connection, image: images.Image, template: Template) -> None:
+        """Rooms of what this image was before it was built anew, each when its last job is over."""
+        for (other, kind), (name, _) in list(self._rooms.items()):
+            if other.name == image.name and kind == template and other.created < image.created:
+                del self._rooms[other, kind]
+                if self._held[name]:
+                    self._retiring.add(name)
+                else:
+                    connection.retire(name)
 
     def forget(self, name: str) -> None:
         """A room that is lost; the next job makes a new one."""

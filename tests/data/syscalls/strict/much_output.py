@@ -1,0 +1,3 @@
+for n in range(20_000):
+    print(n, n * n)
+raise SystemExit(3)
