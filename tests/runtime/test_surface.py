@@ -11,6 +11,7 @@ from casemate.runtime import seccomp, surface
 
 ALLOW, EPERM, KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
 X86 = 0xC000003E
+CAD = surface.Surface("cad", unix=False, inet=False)
 
 
 def program(*rows: tuple[int, int, int, int]) -> bytes:
@@ -56,7 +57,7 @@ def test_an_instruction_or_an_action_that_is_not_known_is_no_answer() -> None:
 
 @pytest.mark.skipif(surface.numbers(["getpid"])["getpid"] != 39, reason="numbers of x86-64")
 def test_the_cad_set_as_it_is_compiled() -> None:
-    code = [surface.program("cad")]
+    code = [CAD.program]
     # read, mount, ptrace, socket, clone3, by their numbers in <asm/unistd_64.h>.
     told = [surface.answer(code, "x86_64", number) for number in (0, 165, 101, 41, 435)]
     assert told == [
@@ -70,8 +71,15 @@ def test_the_cad_set_as_it_is_compiled() -> None:
 
 
 def test_refusals_and_numbers() -> None:
-    assert surface.refusals("cad", ["mount", "socket", "clone3", "read"], "x86_64") == {
+    assert CAD.refusals(["mount", "socket", "clone3", "read"], "x86_64") == {
         "mount": errno.EPERM, "socket": errno.EAFNOSUPPORT, "clone3": errno.ENOSYS,
     }  # fmt: skip
     assert surface.numbers(["no such call"]) == {"no such call": None}
-    assert len(surface.allowed_numbers("cad")) == len(seccomp.names("cad"))
+    assert len(CAD.numbers) == len(seccomp.load("cad").calls)
+
+
+def test_sockets_are_of_a_surface_only_where_a_profile_has_some() -> None:
+    none, local = (surface.Surface("python", unix=unix, inet=False) for unix in (False, True))
+    assert local.calls - none.calls == {"socket"}
+    assert none.refusals(["socket"], "x86_64") == {"socket": errno.EAFNOSUPPORT}
+    assert local.refusals(["socket"], "x86_64") == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 
 from casemate.cli import documents, terminal
 from casemate.cli.status import FAILED, WELL
@@ -38,10 +39,10 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _show(row: State) -> None:
     terminal.say(f"{row.property}: {row.state}", _STYLES.get(row.state, "yellow"))
-    for mechanism in row.mechanisms:
-        terminal.say(f"  {mechanism}")
-    terminal.say(f"  enforced in: {', '.join(row.enforced_by)}")
-    tried = ", ".join(f"{family} ({count})" for family, count in row.probes.items())
+    for holding in row.mechanisms:
+        terminal.say(f"  {holding.where}: {holding.what}")
+    families = Counter(name.partition(".")[0] for name in row.probes)
+    tried = ", ".join(f"{family} ({count})" for family, count in families.items())
     terminal.say(f"  checked by: casemate verify --only {tried}")
     for layer in row.missing:
         terminal.say(f"  not on: {layer}", "red" if row.state == MISSING else "yellow")

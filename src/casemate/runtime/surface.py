@@ -7,6 +7,7 @@ import errno
 import functools
 import struct
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import pyseccomp
 
@@ -35,9 +36,38 @@ def numbers(names: Iterable[str]) -> dict[str, int | None]:
     return found
 
 
-def program(name: str) -> bytes:
-    """The BPF program of a set, as it is given to the kernel."""
-    return base64.b64decode(seccomp.compiled(name), validate=True)
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """A system call set as a profile uses it: with sockets of AF_UNIX, with TCP ones, or without."""
+
+    name: str
+    unix: bool
+    inet: bool
+
+    @property
+    def program(self) -> bytes:
+        """The BPF program, as it is given to the kernel."""
+        return base64.b64decode(seccomp.compiled(self.name, unix=self.unix, inet=self.inet), validate=True)
+
+    @property
+    def calls(self) -> frozenset[str]:
+        """The calls that some arguments get through."""
+        wanted = seccomp.load(self.name)
+        return frozenset(c for c in wanted.calls if wanted.rule(c, unix=self.unix, inet=self.inet) != ())
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """Their numbers."""
+        return frozenset(number for number in numbers(self.calls).values() if number is not None)
+
+    def refusals(self, names: Iterable[str], machine: str) -> dict[str, int]:
+        """For each call that is refused whatever its arguments are, the errno that it is answered with."""
+        code, calls, found = [self.program], self.calls, {}
+        for call, number in numbers(names).items():
+            if number is not None and call not in calls:
+                kind, value = answer(code, machine, number)
+                found[call] = value if kind == ERRNO else errno.EPERM
+        return found
 
 
 def answer(programs: Iterable[bytes], machine: str, number: int, arguments: tuple[int, ...] = ()) -> tuple[str, int]:
@@ -87,20 +117,3 @@ def _evaluate(code: bytes, data: bytes) -> int:
             return int(constant)
         else:
             raise ValueError(f"instruction {operation:#x}")
-
-
-def refusals(name: str, names: Iterable[str], machine: str) -> dict[str, int]:
-    """For each call that a set refuses whatever its arguments are, the errno that it answers with."""
-    code = [program(name)]
-    allowed = set(seccomp.names(name))
-    found = {}
-    for call, number in numbers(names).items():
-        if number is not None and call not in allowed:
-            kind, value = answer(code, machine, number)
-            found[call] = value if kind == ERRNO else errno.EPERM
-    return found
-
-
-def allowed_numbers(name: str) -> frozenset[int]:
-    """The numbers of a set's calls, however narrowed by their arguments."""
-    return frozenset(number for number in numbers(seccomp.names(name)).values() if number is not None)

@@ -77,7 +77,7 @@ def _loaded(guest: look.Look, stage: Stage) -> list[bytes]:
     try:
         return syscalls.seccomp_filters(guest.pid)
     except PermissionError:
-        return [surface.program(stage.set_name)]
+        return [stage.surface.program]
 
 
 def _through(filters: list[bytes], trace: str, stage: Stage) -> str:
@@ -95,7 +95,7 @@ def _through(filters: list[bytes], trace: str, stage: Stage) -> str:
 def _every(filters: list[bytes], entry: str, stage: Stage) -> str:
     """Numbers that get through beyond the set, or that another entry gets anywhere but killed."""
     if entry == "number":
-        allowed = surface.allowed_numbers(stage.set_name)
+        allowed = stage.surface.numbers
         odd = [n for n in range(NUMBERS) if n not in allowed and _says(filters, stage.machine, n) == surface.ALLOW]
     elif entry == "x32":
         odd = [n for n in range(NUMBERS) if _says(filters, stage.machine, 0x40000000 | n) != surface.KILL]

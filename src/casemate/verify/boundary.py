@@ -1,28 +1,37 @@
-"""What the boundary is on this host under a profile: a row for each property, drawn from what was really enforced.
+"""The boundary as a table: each property, what holds it, where, what checks it, what is not covered, its state here.
 
-A property is held up by mechanisms, a mechanism stands on layers (properties.py),
-and a layer is on if a real job's steps
-read it back so (`enforcement.layers`). A property is enforced if every layer of every mechanism was on,
-degraded if what
-is missing is what the profile permits to be missing, and otherwise not enforced. Nothing here says that a layer is on:
-only the job does.
+Two things make a row. The profile's values go into what a mechanism says. Each mechanism stands on layers
+(properties.py), and a layer is on if a real job's steps read it back so (`enforcement.layers`). A property is enforced
+if every layer of every mechanism was on, degraded if what is missing is what the profile permits to be missing, and
+otherwise not enforced. Nothing here says that a layer is on: only the job does.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from casemate.control.host import Host
 from casemate.errors import SandboxFault
-from casemate.model import Enforcement, Reason
+from casemate.model import Enforcement, Layer, Reason
 from casemate.policy import Profile
-from casemate.verify.properties import BOUNDARY, INSPECT, PERMITTED, TEMPLATE, Row
-from casemate.verify.tables import PROBES
+from casemate.verify.model import Probe
+from casemate.verify.properties import BOUNDARY, INSPECT, PERMITTED, TEMPLATE, Mechanism, Row
+from casemate.verify.tables import selected
 
 ENFORCED, DEGRADED, MISSING = "enforced", "degraded", "not enforced"
 PART = "import cadquery as cq\nresult = cq.Workplane().box(1, 1, 1)\n"
 PLAIN = "print(1)\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What holds a property, where it is enforced, and what was read back of the layers that it stands on."""
+
+    what: str
+    where: str
+    layers: tuple[Layer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +40,18 @@ class State:
 
     property: str
     state: str
-    mechanisms: tuple[str, ...]
-    enforced_by: tuple[str, ...]
-    probes: dict[str, int]
-    """How many probes of each family check it."""
-    missing: tuple[str, ...]
-    """Layers that were not on."""
+    mechanisms: tuple[Holding, ...]
+    probes: tuple[str, ...]
+    """Ids of the probes of `casemate verify` that check it under this profile."""
     not_held: tuple[str, ...]
     """What the profile itself says of it."""
     not_covered: str
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Layers that were not on."""
+        layers = [layer for holding in self.mechanisms for layer in holding.layers]
+        return tuple(dict.fromkeys(layer.name for layer in layers if not layer.on))
 
 
 def boundary(name: str) -> tuple[Profile, Enforcement, tuple[State, ...]]:
@@ -57,20 +69,29 @@ def boundary(name: str) -> tuple[Profile, Enforcement, tuple[State, ...]]:
 
 def states(profile: Profile, enforcement: Enforcement) -> tuple[State, ...]:
     """Each row, from the layers of a job under the profile."""
-    on = frozenset(layer.name for layer in enforcement.layers if layer.on)
-    return tuple(_state(row, profile, enforcement.degraded, on) for row in BOUNDARY)
+    probes = selected((), profile, root=os.geteuid() == 0)
+    return tuple(_state(row, profile, enforcement, probes) for row in BOUNDARY)
 
 
-def _state(row: Row, profile: Profile, degraded: tuple[str, ...], on: frozenset[str]) -> State:
-    wanted = [layer for mechanism in row.mechanisms for layer in _expanded(mechanism.layers, profile)]
-    missing = tuple(dict.fromkeys(layer for layer in wanted if not _is_on(layer, on)))
-    excused = all(PERMITTED.get(layer.removeprefix(f"{INSPECT}."), "-") in degraded for layer in missing)
+def _state(row: Row, profile: Profile, enforcement: Enforcement, probes: Iterable[Probe]) -> State:
+    told = {layer.name: layer for layer in enforcement.layers}
+    mechanisms = tuple(_holding(mechanism, profile, told) for mechanism in row.mechanisms)
+    off = [layer.name for holding in mechanisms for layer in holding.layers if not layer.on]
+    excused = all(PERMITTED.get(name.removeprefix(f"{INSPECT}."), "-") in enforcement.degraded for name in off)
     return State(
-        row.property, ENFORCED if not missing else DEGRADED if excused else MISSING,
-        tuple(mechanism.what(profile) for mechanism in row.mechanisms),
-        tuple(dict.fromkeys(mechanism.where for mechanism in row.mechanisms)), probes_of(row.property), missing,
+        row.property, ENFORCED if not off else DEGRADED if excused else MISSING, mechanisms,
+        tuple(probe.id for probe in probes if probe.row == row.property),
         tuple(text for text in profile.layers.not_held if text.partition(":")[0] in row.rows), row.not_covered,
     )  # fmt: skip
+
+
+def _holding(mechanism: Mechanism, profile: Profile, told: dict[str, Layer]) -> Holding:
+    template = next((layer for name, layer in told.items() if name.startswith(f"{TEMPLATE}.")), None)
+    layers = []
+    for name in _expanded(mechanism.layers, profile):
+        found = template if name == TEMPLATE else told.get(name)
+        layers.append(found or Layer(name, False, "not told"))
+    return Holding(mechanism.what(profile), mechanism.where, tuple(layers))
 
 
 def sandbox_layers() -> tuple[str, ...]:
@@ -87,16 +108,3 @@ def _expanded(layers: Iterable[str], profile: Profile) -> tuple[str, ...]:
         elif profile.artifacts.inspection == "required":
             found += [f"{INSPECT}.{name}" for name in sandbox_layers()]
     return tuple(found)
-
-
-def _is_on(layer: str, on: frozenset[str]) -> bool:
-    return layer in on or (layer == TEMPLATE and any(name.startswith(f"{TEMPLATE}.") for name in on))
-
-
-def probes_of(name: str) -> dict[str, int]:
-    """How many probes of each family check a property."""
-    found: dict[str, int] = {}
-    for probe in PROBES:
-        if probe.row == name:
-            found[probe.family] = found.get(probe.family, 0) + 1
-    return found

@@ -6,6 +6,7 @@ memory N       peak of the cgroup, bytes      tasks N         most tasks at once
 stdout N       bytes kept, at most            stderr N        the same
 counted N      bytes counted on stdout, at least
 never WORD     not in the output              refused A,B     the answer is one of these refusals
+untaken A|B    no file came out, and one of these texts says why
 counter NAME   this refusing limit was met, as seen outside
 lasted S       seconds of wall clock          cpu S           seconds of CPU time, of all processes
 """
@@ -43,7 +44,7 @@ def certain(expect: str, result: RunResult) -> bool:
 
 
 def _check(word: str, value: str, result: RunResult, refusal: str) -> str:
-    outcome, usage = result.outcome, result.usage
+    outcome = result.outcome
     ended = f"it ended as {outcome.reason} {outcome.limit or outcome.signal or outcome.exit_code}"
     if word == "limit":
         return "" if outcome.reason is Reason.LIMIT and outcome.limit == Limit(value) else f"{ended}, not by {value}"
@@ -56,8 +57,23 @@ def _check(word: str, value: str, result: RunResult, refusal: str) -> str:
     if word == "never":
         output = result.stdout.text + result.stderr.text
         return f"{value} is in its output" if value in output else ""
+    if word == "untaken":
+        return _taken(result, value.split("|"))
     if word == "counter":
-        return "" if value in usage.refused else f"{value} was not met, as seen outside: {usage.refused}"
+        refused = result.usage.refused
+        return "" if value in refused else f"{value} was not met, as seen outside: {refused}"
+    return _measured(word, value, result)
+
+
+def _taken(result: RunResult, reasons: list[str]) -> str:
+    if result.artifacts:
+        return f"{', '.join(result.artifacts)} came out"
+    told = "; ".join([result.outcome.message, *(notice.message for notice in result.warnings)])
+    return "" if any(reason in told for reason in reasons) else f"nothing says {' or '.join(reasons)}: {told}"
+
+
+def _measured(word: str, value: str, result: RunResult) -> str:
+    usage = result.usage
     measured: dict[str, tuple[float | None, float]] = {
         "memory": (usage.memory_peak, SLACK), "tasks": (usage.processes_peak, 2), "lasted": (usage.wall, 0),
         "cpu": (usage.cpu, 0), "stdout": (len(result.stdout.data), 0), "stderr": (len(result.stderr.data), 0),

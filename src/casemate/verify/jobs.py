@@ -33,7 +33,7 @@ def jobs(stage: Stage, probes: tuple[Probe, ...]) -> dict[str, Seen]:
         host = free.get()
         try:
             return _job(stage, host, probe)
-        except CasemateError as error:
+        except (CasemateError, OSError) as error:
             return Seen(False, refusal=f"{type(error).__name__}: {error}")
         finally:
             free.put(host)
@@ -43,7 +43,9 @@ def jobs(stage: Stage, probes: tuple[Probe, ...]) -> dict[str, Seen]:
 
 
 def _job(stage: Stage, host: Host, probe: Probe) -> Seen:
-    source = assemble((probe,), ("jobs", probe.family), {}, body=f"NAME = {probe.id!r}\n{probe.code}\ntell('end')")
+    source = assemble(
+        (probe,), ("jobs", probe.family), stage.values(), body=f"NAME = {probe.id!r}\n{probe.code}\ntell('end')"
+    )
     cancellation = runs.Cancellation()
     timer = threading.Timer(probe.deadline + PATIENCE, cancellation.request)
     timer.start()
@@ -57,7 +59,8 @@ def _job(stage: Stage, host: Host, probe: Probe) -> Seen:
     refusal = f"{answer.get('refused', '')} {answer.get('detail', '')}".strip() if answer else ""
     wrong, blind = expect.violations(probe.expect, result, refusal)
     left = [f"process {pid} lives on" for pid in look.sandboxed(host.keeper_pid or 0)]
-    effects = [*wrong, *stage.canaries.shown(result.stdout.text + result.stderr.text), *left]
+    files = "".join(artifact.data.decode("latin-1") for artifact in result.artifacts.values())
+    effects = [*wrong, *stage.canaries.shown(result.stdout.text + result.stderr.text + files), *left]
     ended = f"{refusal}; {told(result.outcome)}".strip("; ")
     answered = answer is not None or expect.certain(probe.expect, result)
     return Seen(answered, answer.get("got", "") if answer else "", ended, tuple(effects), blind)

@@ -64,6 +64,7 @@ class Look:
         mount image         a mount names a directory of the host
         mounts rw           a mount can be written that should not be
         guest WHAT, cores all               see `_guest`
+        above WHAT                          one of the processes above it is not as it was made: see `_changed`
         """
         kind, _, rest = trace.partition(" ")
         if kind == "fd":
@@ -82,6 +83,9 @@ class Look:
             return self._limit(rest, limits[rest])
         if kind in ("guest", "cores"):
             return self._guest(rest)
+        if kind == "above":
+            changed = [f"process {pid}: {what}" for pid in self.above if (what := _changed(pid, rest))]
+            return "; ".join(changed) if self.above else "nothing is above it"
         name, _, wanted = rest.partition(" ")
         found = (self.status if kind == "status" else self.files).get(name, "?")
         return "" if found == wanted else f"its {name} is {found!r}, not {wanted!r}"
@@ -103,6 +107,8 @@ class Look:
             "gid": len(set(gids)) != 1 or bool(ours.intersection(gids)) or bool(inits.intersection(gids)),
             "init": not inits or bool(inits.intersection(uids)),
             "groups": self.status["Groups"] != "",
+            "map": any(int(row.split()[1]) == 0 for row in self.files["uid_map"].splitlines())
+            or not self.files["uid_map"],
             "session": self.files["session"] != str(self.pid),
             "signals": bool((int(self.status["SigBlk"], 16) | int(self.status["SigIgn"], 16)) & ~_IGNORED),
             "all": self.status["Cpus_allowed_list"] != fields(os.getpid())["Cpus_allowed_list"],
@@ -125,9 +131,42 @@ class Look:
         return "" if option in options.get(point, ()) else f"{point} is mounted without {option}"
 
 
-_FILES = ("personality", "timers", "oom_score_adj", "timerslack_ns", "coredump_filter", "loginuid", "comm", "limits")
-_IGNORED = 1 << 12 | 1 << 24 | 1 << 9
-"""SIGPIPE and SIGXFSZ, which our own runner ignores, and SIGUSR1, which a probe that waits to be seen blocks."""
+def _changed(pid: int, what: str) -> str:
+    """What is different of one of them: its bound on open files, cores, nice value, policy or tracer."""
+    if what.startswith("open "):
+        limits = _read(f"/proc/{pid}/limits").splitlines()
+        bound = next((line.split()[3] for line in limits if line.startswith("Max open files")), "?")
+        return f"Max open files is {bound}" if bound in ("?", what.removeprefix("open ")) else ""
+    status, numbers = fields(pid), _numbers(pid)
+    found, wanted = {
+        "cores": (status.get("Cpus_allowed_list", "?"), fields(os.getpid())["Cpus_allowed_list"]),
+        "nice": (numbers[16], _numbers(os.getpid())[16]), "policy": (numbers[38], "0"),
+        "tracer": (status.get("TracerPid", "?"), "0"),
+    }[what]  # fmt: skip
+    return f"{what} is {found}" if found != wanted else ""
+
+
+def _numbers(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat behind the name (proc_pid_stat(5)): 3 session, 16 nice, 37 priority, 38 policy.
+
+    All "?" for a process that is gone.
+    """
+    return _read(f"/proc/{pid}/stat").rpartition(")")[2].split() or ["?"] * 50
+
+
+_FILES = (
+    "uid_map",
+    "personality",
+    "timers",
+    "oom_score_adj",
+    "timerslack_ns",
+    "coredump_filter",
+    "loginuid",
+    "comm",
+    "limits",
+)
+_IGNORED = 1 << 12 | 1 << 24
+"""SIGPIPE and SIGXFSZ, which our own runner ignores."""
 
 
 def _read(path: str) -> str:
@@ -148,9 +187,8 @@ def take(pid: int) -> Look:
     """Look at a process; raises OSError if it is gone."""
     status = fields(pid)
     parent = int(status.get("PPid", "0")) or os.getpid()
-    stat = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    stat = _numbers(pid)
     files = {name: _read(f"/proc/{pid}/{name}") for name in _FILES}
-    # Counted from the field behind the name (proc_pid_stat(5)): 16 nice, 37 last CPU, 38 and 39 priority and policy.
     own = _namespaces(pid)
     files |= {"session": stat[3], "nice": stat[16], "rt_priority": stat[37], "policy": stat[38]}
     return Look(
@@ -170,8 +208,14 @@ def _namespaces(pid: int) -> dict[str, str]:
 
 def waiting(keeper: int) -> list[int]:
     """The guests below a keeper that wait to be seen, the oldest first."""
-    marked = [int(p) for p in os.listdir("/proc") if p.isdigit() and os.path.lexists(f"/proc/{p}/fd/{MARK}")]
+    marked = [int(name) for name in os.listdir("/proc") if name.isdigit() and _marked(name)]
     return sorted(pid for pid in marked if keeper in _ancestors(pid))
+
+
+def _marked(pid: str) -> bool:
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/{pid}/fd/{MARK}") == os.readlink(f"/proc/{pid}/fd/1")
+    return False
 
 
 def sandboxed(keeper: int) -> list[int]:

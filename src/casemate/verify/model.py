@@ -49,6 +49,10 @@ class Probe:
     """Rows of the profile's [limits], tightened for this job: an open wall costs the host little then."""
     deadline: float = 10.0
     """Seconds that the job may take."""
+    needs: tuple[str, ...] = ()
+    """Calls without which there is no such road: where a set has not all of them, a refusal must be seen instead."""
+    unless: str = ""
+    """What in a profile means to allow it, so that it is left out (admitted.ALLOWANCES)."""
 
     @property
     def family(self) -> str:

@@ -15,7 +15,6 @@ from typing import Any
 from casemate.control.host import Host
 from casemate.control.places import default_store, default_stores
 from casemate.errors import PolicyError, SandboxFault
-from casemate.runtime import seccomp
 from casemate.runtime.doctor import examine
 from casemate.verify import harness, judge
 from casemate.verify.canaries import VARIABLE, word
@@ -33,8 +32,7 @@ def verify(settings: Settings, progress: Progress = lambda *_: None) -> Report:
     with Host() as host:
         request = host.request("", settings.profile, None, None, "local", "local")
         profile, image = request.plan.profile, request.image
-    admitted = frozenset(seccomp.names(profile.kernel.syscalls))
-    probes = selected(settings.only, admitted, root=os.geteuid() == 0)
+    probes = selected(settings.only, profile, root=os.geteuid() == 0)
     runtime = profile.isolation.runtime
     if settings.runtime not in (None, runtime):
         raise PolicyError(

@@ -10,8 +10,8 @@ from importlib import resources
 
 from casemate.verify.model import Probe
 
-MARK = 200
-"""The descriptor that says "look at me now"; below every profile's open_files."""
+MARK = 15
+"""The descriptor that, when it is what 1 is, says "look at me now"; below every profile's open_files."""
 END = "end"
 _PROBES = "probes"
 

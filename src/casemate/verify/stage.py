@@ -28,8 +28,8 @@ from casemate.control.host import Host, Stock
 from casemate.errors import CasemateError
 from casemate.launcher import syscalls
 from casemate.model import RunResult
-from casemate.runtime import surface
-from casemate.verify import answers, batches, judge, look, network
+from casemate.runtime.surface import Surface, numbers
+from casemate.verify import admitted, answers, batches, judge, look, network
 from casemate.verify.canaries import Canaries, plant_decoys
 from casemate.verify.model import Probe, Seen
 from casemate.verify.network import Impostors
@@ -113,9 +113,9 @@ class Stage:
         return results[0]
 
     @property
-    def set_name(self) -> str:
-        """The profile's system call set."""
-        return self.host.admitted(self.profile).kernel.syscalls
+    def surface(self) -> Surface:
+        """The system calls that the profile admits."""
+        return admitted.surface_of(self.host.admitted(self.profile))
 
     def limits(self) -> dict[str, int]:
         """What the guest's /proc/PID/limits must not be above, by the kernel's names (proc_pid_limits(5))."""
@@ -129,15 +129,16 @@ class Stage:
 
     def values(self) -> dict[str, object]:
         """What a probe may know: where to look, never what is there."""
-        refusals = surface.refusals(self.set_name, SYSCALLS, self.machine)
-        numbers = surface.numbers(SYSCALLS)
+        refusals = self.surface.refusals(SYSCALLS, self.machine)
+        known = numbers(SYSCALLS)
         return {
-            "numbers": numbers, "numbers_end": answers.NUMBERS, "refusals": refusals,
-            "odd_refusals": {str(numbers[name]): code for name, code in refusals.items() if code != errno.EPERM},
-            "allowed": sorted(surface.allowed_numbers(self.set_name)),
+            "numbers": known, "numbers_end": answers.NUMBERS, "refusals": refusals,
+            "odd_refusals": {str(known[name]): code for name, code in refusals.items() if code != errno.EPERM},
+            "allowed": sorted(self.surface.numbers),
             "places": [str(place.directory) for place in self.canaries.places],
             "abstract": self.impostors.abstract.decode("latin-1"), "caller": os.getpid(),
             "keeper": self.host.keeper_pid or 0,
+            "variables": list(self.host.admitted(self.profile).environment.variables),
         }  # fmt: skip
 
 
@@ -199,7 +200,8 @@ def main(argv: list[str]) -> int:
             }
         )
         wanted = frozenset(order["probes"])
-        perform(stage, tuple(probe for probe in PROBES if probe.id in wanted), say)
+        chosen = tuple(admitted.under(probe, profile) for probe in PROBES if probe.id in wanted)
+        perform(stage, chosen, say)
         say({"done": True})  # before what is left of weakened sandboxes holds anybody up
     return 0
 

@@ -14,6 +14,11 @@ def one():
     return os.open("/tmp/f", os.O_CREAT | os.O_WRONLY)
 
 
+def write_at(fd, data, place):
+    os.lseek(fd, place, os.SEEK_SET)
+    os.write(fd, data)
+
+
 def small_files():
     take(lambda n: made(f"/tmp/f{n}", MIB), ASKED)
 
@@ -38,7 +43,7 @@ def appended():
 
 def one_large():
     fd = one()
-    take(lambda n: os.pwrite(fd, bytes(MIB), n * MIB), ASKED)
+    take(lambda n: write_at(fd, bytes(MIB), n * MIB), ASKED)
 
 
 def sparse():
@@ -73,7 +78,7 @@ def copied():
 
 def far_end():
     fd = one()
-    take(lambda n: os.pwrite(fd, b"x", 1 << 40), 1)
+    take(lambda n: write_at(fd, b"x", 1 << 40), 1)
 
 
 def many_files():
@@ -85,11 +90,7 @@ def many_directories():
 
 
 def many_deep():
-    def deeper(_):
-        os.mkdir("d")
-        os.chdir("d")
-
-    take(deeper, MANY)
+    take(lambda n: os.mkdir("d" + "/d" * n), MANY)
 
 
 def many_long_names():
@@ -98,3 +99,7 @@ def many_long_names():
 
 def many_of_both():
     take(lambda n: (made(f"/tmp/p{n}"), os.mkdir(f"/tmp/q{n}")), MANY)
+
+
+def open_files():
+    take(lambda n: keep(os.open("/dev/null", os.O_RDONLY)), 200)

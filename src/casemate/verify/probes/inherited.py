@@ -30,10 +30,28 @@ def c_environ():
     return found
 
 
+def not_given(strings):
+    """What is in an environment that the profile does not put there."""
+    return [text for text in strings if text not in CONFIG["variables"]]
+
+
+def in_python():
+    return not_given(f"{name}={value}" for name, value in os.environ.items())
+
+
+def in_c():
+    return not_given(c_environ())
+
+
+def at_the_start():
+    return not_given(filter(None, read("/proc/self/environ").split("\0")))
+
+
 def secret_names():
     """Variables whose names say that they are secret or of this host."""
     words = ("KEY", "TOKEN", "SECRET", "PASS", "CANARY", "HOME", "USER", "PATH", "SSH", "XDG", "PWD")
-    return [name for name in os.environ if any(word in name for word in words)]
+    names = [text.partition("=")[0] for text in in_python()]
+    return [name for name in names if any(word in name for word in words)]
 
 
 def host_name():

@@ -91,10 +91,15 @@ def x32(number):
     call(0x40000000 | number, -1, -1, -1)
 
 
-def i386(number):
+def i386():
     """`int 0x80` on a page of our own: mov eax, number; or ebx, -1; int 0x80; ret."""
     import mmap
 
     page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-    page.write(b"\x53\xb8" + struct.pack("=I", number) + b"\x83\xcb\xff\xcd\x80\x5b\xc3")
-    ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
+
+    def enter(number):
+        page.seek(0)
+        page.write(b"\x53\xb8" + struct.pack("=I", number) + b"\x83\xcb\xff\xcd\x80\x5b\xc3")
+        ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()
+
+    return enter

@@ -117,11 +117,14 @@ def canaries(data):
 
 
 def wait_to_be_seen():
-    """Say so by descriptor 200, and wait until somebody outside has looked."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    """Say so by a second descriptor of the output, and wait until somebody outside has looked."""
+    released = []
+    signal.signal(signal.SIGUSR1, lambda *_: released.append(True))
     os.dup2(1, CONFIG["mark"])
-    with contextlib.suppress(OSError):
-        signal.sigtimedwait([signal.SIGUSR1], 10)
+    end = time.monotonic() + 10
+    while not released and time.monotonic() < end:
+        with contextlib.suppress(OSError):  # a set in which nobody sleeps
+            time.sleep(0.01)
 
 
 def run_probes():

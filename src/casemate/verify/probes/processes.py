@@ -68,8 +68,10 @@ def left_threads():
     left(lambda: [threading.Thread(target=spin).start() for _ in range(3)])
 
 
-def left_reading():
-    left(lambda: os.read(os.pipe()[0], 1))
+def left_blocked():
+    lock = threading.Lock()
+    lock.acquire()
+    left(lock.acquire)
 
 
 def left_many():

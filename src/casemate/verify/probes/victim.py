@@ -53,8 +53,9 @@ def work(noticed):
             pids.append(pid)
         for pid in pids:
             os.waitpid(pid, 0)
-        pipes = [os.pipe() for _ in range(8)]
-        os.write(pipes[0][1], bytes(4096))
+        with contextlib.suppress(PermissionError):  # a set without pipes; who is short of them hears something else
+            pipes = [os.pipe() for _ in range(8)]
+            os.write(pipes[0][1], bytes(4096))
         with open("/tmp/work", "wb") as file:
             file.write(bytes(1 << 20))
         bytearray(1 << 24)

@@ -25,12 +25,19 @@ _FILLS = {
     "many_long_names": ("files with long names", "ENOSPC", "inodes"),
     "many_of_both": ("files and directories", "ENOSPC", "inodes"),
 }  # fmt: skip
+_NEEDS = {"allocated": ("fallocate",), "copied": ("sendfile",)}
 
-PROBES: tuple[Probe, ...] = tuple(
+PROBES: tuple[Probe, ...] = (
     Probe(
-        f"disk.{slug(name)}", f"fills the disk with {what}", DISK, f"{name}()", "disk", "outcome", "disk",
-        expect=f"exited; refused {refusal}; memory {_PEAK}" + (f"; counter {counter}" if counter else ""),
-        limits=_LIMITS,
-    )
-    for name, (what, refusal, counter) in _FILLS.items()
+        "disk.open-files", "opens files without end", DISK, "open_files()", "open-files", "outcome", "disk",
+        expect="exited; refused EMFILE", limits=(("open_files", 32),),
+    ),
+    *(
+        Probe(
+            f"disk.{slug(name)}", f"fills the disk with {what}", DISK, f"{name}()", "disk", "outcome", "disk",
+            expect=f"exited; refused {refusal}; memory {_PEAK}" + (f"; counter {counter}" if counter else ""),
+            limits=_LIMITS, needs=_NEEDS.get(name, ()),
+        )
+        for name, (what, refusal, counter) in _FILLS.items()
+    ),
 )  # fmt: skip

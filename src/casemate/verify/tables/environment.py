@@ -9,11 +9,11 @@ MINIMUM = 10
 _B = "environment"
 
 PROBES: tuple[Probe, ...] = (
-    Probe("environment.python", "reads os.environ", CREDENTIALS, "dict(os.environ)", "environment", "canary", _B),
-    Probe("environment.c", "reads the C library's environ", CREDENTIALS, "c_environ()", "environment", "canary", _B),
+    Probe("environment.python", "reads os.environ", CREDENTIALS, "in_python()", "environment", "canary", _B),
+    Probe("environment.c", "reads the C library's environ", CREDENTIALS, "in_c()", "environment", "canary", _B),
     Probe(
         "environment.initial", "reads the block that the kernel made at the start", CREDENTIALS,
-        "read('/proc/self/environ')", "environment", "canary", _B,
+        "at_the_start()", "environment", "canary", _B,
     ),
     Probe(
         "environment.memory", "looks for canaries in all of its own memory", CREDENTIALS, "scan_memory()",

@@ -57,7 +57,8 @@ _METADATA = (
     "/sys/module",
 )
 _HOST_ETC = ("/etc/shadow", "/etc/hostname", "/etc/resolv.conf", "/etc/login.defs", "/etc/os-release", "/etc/profile")
-_NODES = ("kmsg", "tty", "ptmx", "console", "shm", "hwrng", "loop-control", "net", "cpu", "fuse", "kvm", "pts")
+_NODES = ("kmsg", "console", "shm", "hwrng", "loop-control", "net", "cpu", "fuse", "kvm")
+_TERMINALS = ("tty", "ptmx", "pts")
 PLACES = ("/etc", "/run", "/usr/bin", "/usr/share", "/dev", "/usr/lib64")
 """Places of the image where nothing may be written."""
 
@@ -113,6 +114,10 @@ PROBES: tuple[Probe, ...] = (
         code="os.stat('{}')", twin="host-dev", witness="host", batch=BATCH, trace="{}",
     ),
     *each(
+        "files", {f"node-{name}": f"/dev/{name}" for name in _TERMINALS}, what="looks for {}", row=KERNEL,
+        code="os.stat('{}')", twin="host-dev", witness="host", batch=BATCH, trace="{}", unless="pty",
+    ),
+    *each(
         "files", {f"create-in-{slug(place)}": place for place in PLACES}, what="creates a file in {}", row=HOST_FILES,
         code="created('{}')", twin="writable-tree", witness="host", batch=BATCH, trace="{}/casemate-verify",
     ),
@@ -122,15 +127,27 @@ PROBES: tuple[Probe, ...] = (
     ),
     Probe(
         "files.map-executable", "maps a file that it wrote as code", KERNEL, "mapped_code()", "executable-tmp", "look",
-        BATCH, "mount /tmp noexec",
+        BATCH, "mount /tmp noexec", unless="executing",
+    ),
+    *each(
+        "files", {f"tmp-{option}": option for option in ("nosuid", "nodev")}, what="is where it writes without {}",
+        row=KERNEL, code="''", twin="executable-tmp", witness="look", batch=BATCH, trace="mount /tmp {}",
+    ),
+    Probe(
+        "files.list-root", "lists the root, which is below no rule of Landlock's", HOST_FILES, "os.listdir('/')",
+        "landlock", "canary", BATCH, unless="landlock",
+    ),
+    Probe(
+        "files.execute-memory", "executes a file that is only in memory", KERNEL, "executed_memory()", "execution",
+        "filter", BATCH, "execveat",
     ),
     Probe(
         "files.execute-written", "executes a file that it wrote", KERNEL, "executed_copy()", "executable-tmp", "look",
-        BATCH, "mount /tmp noexec",
+        BATCH, "mount /tmp noexec", unless="executing",
     ),
     Probe(
         "files.execute-image", "executes a program of the image", KERNEL, "executed('/usr/bin/python3')", "execution",
-        "filter", BATCH, "execve",
+        "filter", BATCH, "execve", unless="executing",
     ),
     Probe(
         "files.execute-descriptor", "executes an open file", KERNEL, "executed_descriptor('/usr/bin/python3')",
@@ -138,6 +155,6 @@ PROBES: tuple[Probe, ...] = (
     ),
     Probe(
         "files.execute-loader", "has the loader run a file that it may not execute", KERNEL,
-        "executed(loader(), '/usr/bin/python3')", "execution", "filter", BATCH, "execve",
+        "executed(loader(), '/usr/bin/python3')", "execution", "filter", BATCH, "execve", unless="executing",
     ),
 )  # fmt: skip

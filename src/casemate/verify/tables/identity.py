@@ -14,7 +14,7 @@ def _seen(name: str, what: str, row: str, code: str, twin: str, trace: str) -> P
     return Probe(f"identity.{name}", what, row, code, twin, "look", _B, trace, isolated=False)
 
 
-_SETS = ("CapPrm", "CapEff", "CapBnd")
+_SETS = {"CapPrm": "powers", "CapEff": "powers", "CapBnd": "powers", "CapInh": "ambient", "CapAmb": "ambient"}
 _LIMITS = {
     "core": "Max core file size", "locked": "Max locked memory", "queues": "Max msgqueue size",
     "open": "Max open files", "processes": "Max processes", "file-size": "Max file size", "cpu": "Max cpu time",
@@ -28,10 +28,11 @@ PROBES: tuple[Probe, ...] = (
           "groups", "guest groups"),
     _seen("not-init", "has init's uid", IDENTITY, "wrong_ids()", "guest-uid", "guest init"),
     _seen("become-root", "becomes root of its namespace", IDENTITY, "become(0)", "powers", "guest uid"),
+    _seen("root-map", "has the host's root in the map of its namespace", IDENTITY, "[]", "root-map", "guest map"),
     *(
-        _seen(name.lower(), f"has a capability in {name}", KERNEL, f"capability('{name}')", "powers",
+        _seen(name.lower(), f"has a capability in {name}", KERNEL, f"capability('{name}')", twin,
               f"status {name} {_NONE}")
-        for name in _SETS
+        for name, twin in _SETS.items()
     ),
     _seen("no-new-privs", "may gain privileges by execve", KERNEL, "status_of('NoNewPrivs') != '1'", "privileges",
           "status NoNewPrivs 1"),
@@ -60,5 +61,14 @@ PROBES: tuple[Probe, ...] = (
         )
     ),
 )  # fmt: skip
-AS_ROOT = frozenset({"identity.uid", "identity.gid", "identity.groups", "identity.not-init", "identity.become-root"})
+AS_ROOT = frozenset(
+    {
+        "identity.uid",
+        "identity.gid",
+        "identity.groups",
+        "identity.not-init",
+        "identity.become-root",
+        "identity.root-map",
+    }
+)
 """A user has one uid on the host, which is the guest's too; the documents say so."""

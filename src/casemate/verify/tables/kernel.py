@@ -56,6 +56,18 @@ _CLOSED = {
     "map_shadow_stack": "1, 1, 99", "set_mempolicy_home_node": "0, 0, -1, 0", "epoll_pwait2": "-1, 0, 0, 0, 0, 0",
     "futex_waitv": "0, 0, 99, 0, 0", "openat2": "-1, 1, 0, 0", "setsid": "", "setpgid": "-1, 0",
 }  # fmt: skip
+# What is narrowed of a call that a set may hold. The arguments get an answer other than EPERM where no filter stands.
+_NARROWED = {
+    "prctl-death-signal": "prctl 1 999", "prctl-dumpable": "prctl 4 9", "prctl-keep-capabilities": "prctl 8 99",
+    "prctl-filter": "prctl 22 99", "prctl-securebits": "prctl 27", "prctl-timer-slack": "prctl 29 1",
+    "prctl-reaper": "prctl 36 1", "prctl-privileges": "prctl 38 0", "prctl-dispatch": "prctl 59 99",
+    "prctl-tracer": "prctl 0x59616d61 -2", "fcntl-owner": "fcntl 1 8 0", "fcntl-signal": "fcntl 1 10 999",
+    "fcntl-lease": "fcntl 1 1024 99", "fcntl-notice": "fcntl 1 1026 1", "fcntl-pipe-size": "fcntl 1 1031 4096",
+    "fcntl-seals": "fcntl 1 1033 0", "fcntl-lock": "fcntl 1 6 1", "fcntl-open-lock": "fcntl 1 37 1",
+    "map-writable-code": "mmap 0 4096 7 0x22 -1 0", "map-shared-code": "mmap 0 4096 5 0x21 -1 0",
+    "protect-code": "mprotect 1 4096 5", "protect-writable-code": "mprotect 1 4096 7",
+    "register-thread-area": "arch_prctl 0x9999 0",
+}  # fmt: skip
 NAMESPACES = {
     "user": 0x10000000, "mount": 0x00020000, "pid": 0x20000000, "net": 0x40000000, "ipc": 0x08000000,
     "uts": 0x04000000, "cgroup": 0x02000000, "time": 0x00000080,
@@ -68,22 +80,17 @@ _CLONES = {
 # Not called by a sweep: without arguments they end, stop or split the process, or act on the whole host.
 _SWEPT = ("fork", "vfork", "pause", "exit", "exit_group", "rt_sigreturn", "munlockall")
 NAMED = tuple(
-    dict.fromkeys((*_NEVER, *_HOST_WIDE, *_CLOSED, "clone", "ioctl", "prlimit64", "socketpair", "socket", *_SWEPT))
-)
-OPTIONAL = frozenset(f"kernel.{name.replace('_', '-')}" for name in _CLOSED)
+    dict.fromkeys((*_NEVER, *_HOST_WIDE, *_CLOSED, "clone", "ioctl", "prlimit64", "socketpair", "socket", *_SWEPT,
+         *(trace.split()[0] for trace in _NARROWED.values())))
+)  # fmt: skip
 
 
-def call_of(probe: str) -> str:
-    """The call that a probe of OPTIONAL is about."""
-    return probe.removeprefix("kernel.").replace("-", "_")
-
-
-def _calls(table: dict[str, str], twin: str) -> tuple[Probe, ...]:
+def _calls(table: dict[str, str], twin: str, unless: str = "") -> tuple[Probe, ...]:
     return tuple(
         Probe(
             f"kernel.{name.replace('_', '-')}", f"calls {name}", KERNEL,
             f"reached('{name}'{', ' if arguments else ''}{arguments})", twin, "filter", _B,
-            f"{name} {arguments.replace(',', '')}".strip(),
+            f"{name} {arguments.replace(',', '')}".strip(), unless=unless,
         )
         for name, arguments in table.items()
     )  # fmt: skip
@@ -92,13 +99,21 @@ def _calls(table: dict[str, str], twin: str) -> tuple[Probe, ...]:
 PROBES: tuple[Probe, ...] = (
     *_calls(_NEVER, "seccomp"),
     *_calls(_HOST_WIDE, VM),
-    *_calls(_CLOSED, "seccomp"),
+    *_calls(_CLOSED, "seccomp", "set"),
     *(
         Probe(
             f"kernel.clone-{name}", f"clone with {flag:#x}", KERNEL, f"cloned({flag:#x})", "seccomp", "filter", _B,
             f"clone {flag | 17:#x}",
         )
         for name, flag in _CLONES.items()
+    ),
+    *(
+        Probe(
+            f"kernel.{name}", f"calls {trace}", KERNEL,
+            f"reached('{trace.split()[0]}', {', '.join(trace.split()[1:])})", "seccomp", "filter", _B, trace,
+            unless="set",
+        )
+        for name, trace in _NARROWED.items()
     ),
     Probe(
         "kernel.limits-of-another", "reads and sets the limits of the process above it", KERNEL,
@@ -177,7 +192,7 @@ PROBES: tuple[Probe, ...] = (
         isolated=False,
     ),
     Probe(
-        "kernel.i386-entry", "enters by the 32-bit gate", KERNEL, "foreign(i386)", "seccomp", "filter", _B,
+        "kernel.i386-entry", "enters by the 32-bit gate", KERNEL, "foreign(i386())", "seccomp", "filter", _B,
         "every i386",
         isolated=False,
     ),

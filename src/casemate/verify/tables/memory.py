@@ -17,6 +17,7 @@ _ROADS = {
     "fallocate": "allocates a file", "fixed": "maps at addresses of its choice", "pipes": "fills pipes",
     "pairs": "fills socket pairs", "page_tables": "touches one page in each two MiB",
 }  # fmt: skip
+_NEEDS = {"fallocate": ("fallocate",), "pipes": ("pipe2",), "pairs": ("socketpair",)}
 _CLOSED = {
     "memory_file": ("writes to a memory file", "seccomp"), "system_v": ("takes System V shared memory", "seccomp"),
     "shared_directory": ("writes to /dev/shm", "writable-tree"), "locked": ("locks memory", "memlock"),
@@ -28,7 +29,7 @@ PROBES: tuple[Probe, ...] = (
         Probe(
             f"memory.{slug(name)}", f"{what} past the limit", MEMORY, f"{name}()", "memory", "outcome", "memory",
             expect=f"limit memory; memory {_LIMIT}", limits=(("memory", _LIMIT), ("processes", 24)),
-            declared=("limits.memory",),
+            declared=("limits.memory",), needs=_NEEDS.get(name, ()),
         )
         for name, what in _ROADS.items()
     ),

@@ -20,7 +20,7 @@ _LEFT = {
     "left_forking": ("a process that forks its successor again and again", "exited", 10.0),
     "left_child": ("a child that holds its output", "exited", 10.0),
     "left_threads": ("a process with threads", "exited", 10.0),
-    "left_reading": ("a process that waits for ever", "exited", 10.0),
+    "left_blocked": ("a process that waits for ever", "exited", 10.0),
     "left_many": ("ten daemons", "exited", 10.0),
     "left_at_once": ("a daemon, and ends at once", "exited", 10.0),
     "left_after_signal": ("a daemon, and kills itself", "signaled 9", 10.0),

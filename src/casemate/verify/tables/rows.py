@@ -19,13 +19,13 @@ def slug(text: str) -> str:
 
 def each(
     family: str, table: Mapping[str, str], *, what: str, row: str, code: str, twin: str, witness: str, batch: str,
-    trace: str = "",
+    trace: str = "", unless: str = "",
 ) -> tuple[Probe, ...]:  # fmt: skip
     """A probe for each entry, name → text; `{}` in `what`, `code` and `trace` is its value."""
     return tuple(
         Probe(
             f"{family}.{name}", what.replace("{}", value), row, code.replace("{}", value), twin, witness, batch,
-            trace.replace("{}", value),
+            trace.replace("{}", value), unless=unless,
         )
         for name, value in table.items()
     )  # fmt: skip

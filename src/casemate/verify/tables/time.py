@@ -10,7 +10,7 @@ _LOOPS = {
     "python": "loops in Python", "asleep": "sleeps", "without_signals": "ignores every signal and loops",
     "native": "computes in C and never lets the interpreter go", "regex": "backtracks",
     "in_a_child": "leaves the work to a child", "stopped": "stops itself", "own_timers": "sets timers of its own",
-    "blocked": "waits for a pipe",
+    "blocked": "waits for a lock",
 }  # fmt: skip
 _CPU = {
     "cpu_one": "one process", "cpu_four": "four processes, none above a limit of its own", "cpu_threads": "threads",

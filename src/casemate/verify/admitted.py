@@ -1,0 +1,54 @@
+"""What a profile means to allow, which no probe can count against it; pure but for libseccomp's tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+
+from casemate.policy import Profile
+from casemate.runtime import surface
+from casemate.verify.model import Probe
+
+CLOSED_ROAD = "exited; refused EPERM"
+
+
+def surface_of(profile: Profile) -> surface.Surface:
+    """The system calls that it admits."""
+    return surface.Surface(
+        profile.kernel.syscalls, unix=profile.limits.sockets > 0, inet=profile.network.egress != "none"
+    )
+
+
+def _admits_call(probe: Probe, profile: Profile) -> bool:
+    name, *arguments = probe.trace.split()
+    number = surface.numbers([name])[name]
+    words = tuple(int(word, 0) for word in arguments)
+    return number is not None and (
+        surface.answer([surface_of(profile).program], os.uname().machine, number, words)[0] == surface.ALLOW
+    )
+
+
+ALLOWANCES: dict[str, Callable[[Probe, Profile], bool]] = {
+    "set": _admits_call,
+    "pty": lambda _, profile: profile.devices.pty,
+    "masked": lambda _, profile: profile.proc.view == "masked",
+    "executing": lambda _, profile: profile.filesystem.exec_writable,
+    "tree": lambda _, profile: profile.artifacts.inspection == "none",
+    "landlock": lambda _, profile: profile.kernel.landlock != "required",
+    "processes": lambda _, profile: profile.limits.processes == 1,
+}
+"""set: its system call set admits the very call of the trace. tree: files are not named, all that is left is taken.
+processes: there is nobody to do it with."""
+
+
+def applies(probe: Probe, profile: Profile) -> bool:
+    """False if the profile means to allow what is tried."""
+    return not (probe.unless and ALLOWANCES[probe.unless](probe, profile))
+
+
+def under(probe: Probe, profile: Profile) -> Probe:
+    """The probe as it is for a profile: a road that needs calls which its set has not is closed by the set."""
+    if set(probe.needs) <= surface_of(profile).calls:
+        return probe
+    return dataclasses.replace(probe, expect=CLOSED_ROAD, twin="seccomp", deadline=Probe.deadline)

@@ -1,0 +1,25 @@
+"""The process above the guest, which is trusted: its limits, cores, priority, signals, memory."""
+
+from __future__ import annotations
+
+from casemate.verify.model import Probe
+from casemate.verify.tables.rows import CONTROL
+
+MINIMUM = 6
+_B = "control"
+
+
+def _above(name: str, what: str, code: str, trace: str, twin: str = "powers", *, isolated: bool = True) -> Probe:
+    return Probe(f"control.{name}", what, CONTROL, code, twin, "look", _B, f"above {trace}", isolated=isolated)
+
+
+PROBES: tuple[Probe, ...] = (
+    _above("limits", "lowers a limit of the process above it", "limited()", "open 77"),
+    _above("affinity", "chooses the cores of the process above it", "pinned()", "cores"),
+    _above("nice", "lowers the priority of the process above it", "reprioritised()", "nice"),
+    _above("policy", "makes the process above it a batch process", "scheduled()", "policy"),
+    # Not in a fork: who traces must live to be seen.
+    _above("trace", "traces the process above it", "traced()", "tracer", "proc-tracing", isolated=False),
+    Probe("control.interrupt", "sends the process above it every signal", CONTROL, "interrupted()", "first-signals",
+          "outcome", "signals", expect="exited"),
+)  # fmt: skip
