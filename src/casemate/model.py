@@ -134,7 +134,10 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Geometry of one part as the second stage measured it on the STEP that it re-read (mm, mm², mm³)."""
+    """Geometry of one part as the second stage measured it on the STEP that it re-read (mm, mm², mm³).
+
+    With claimed inspection as the script's own process measured the shape, before or after forging it.
+    """
 
     volume: float
     area: float

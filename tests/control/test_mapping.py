@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 from harness import wait_until
 
-from casemate import Host, Reason, SandboxFault
+from casemate import Host, Reason, SandboxFault, Verdict
 from casemate.control import mapping, runs
 
 
 def box(height: int) -> str:
     return f"import cadquery as cq\nresult = cq.Workplane().box(1, 2, {height})\n"
+
+
+SKETCH = "import cadquery as cq\nresult = cq.Sketch().rect(2, 3)\n"
 
 
 def test_results_come_in_the_order_of_the_sources(host: Host, profile: str) -> None:
@@ -173,3 +176,15 @@ def test_every_result_says_whether_it_can_be_trusted(host: Host, name: str, trus
     results = [host.run(source, name) for source in (box(1), "import os\n", "1 / 0\n", too_long)]
     results += [host.run(box(1), name, deadline=-1.0), host.check(box(1), name)]
     assert [result.trusted for result in results] == [trusted] * 6
+
+
+@pytest.mark.parametrize(("source", "verdict"), [(box(3), Verdict.PART), (SKETCH, Verdict.NO_SOLID)])
+def test_what_an_honest_script_claims_is_what_the_second_stage_finds(host: Host, source: str, verdict: Verdict) -> None:
+    inspected, claimed = (host.run(source, profile).parts[0] for profile in ("cad", "cad-fast"))
+    assert (inspected.verdict, claimed.verdict) == (verdict, verdict)
+    assert inspected.facts is not None
+    assert claimed.facts is not None
+    assert claimed.facts.volume == pytest.approx(inspected.facts.volume, rel=1e-9)
+    assert claimed.facts.bounding_box == pytest.approx(inspected.facts.bounding_box, abs=1e-6)
+    counts = ("solids", "faces", "edges", "valid")  # a STEP puts a lone face into a shell
+    assert [getattr(claimed.facts, name) for name in counts] == [getattr(inspected.facts, name) for name in counts]

@@ -62,16 +62,19 @@ def run(job: Job) -> int:
     with open(os.path.join(job.workdir, MANIFEST), encoding="utf-8") as file:
         parts = json.load(file)
     os.makedirs(os.path.join(job.workdir, OUTPUT), exist_ok=True)
-    inspect(Report(), job, parts, job.workdir)
+    inspect(Report(), job, parts, job.workdir, reread=True)
     return 0
 
 
-def inspect(report: Report, job: Job, parts: Sequence[Mapping[str, Any]], directory: str) -> None:
-    """Write and measure each part from its files in `directory`; one record for each."""
+def inspect(report: Report, job: Job, parts: Sequence[Mapping[str, Any]], directory: str, *, reread: bool) -> None:
+    """Write and measure each part from its files in `directory`; one record for each.
+
+    With `reread` the facts are those of the STEP as it reads back, else those of the shape it was written from.
+    """
     for part in parts:
         name = str(part["name"])
         target = "part.step" if len(parts) == 1 else f"{name}.step"
-        found = _inspect(report, job, part, directory, target)
+        found = _inspect(report, job, part, directory, target, reread)
         report.write(
             "part",
             name=name,
@@ -82,7 +85,7 @@ def inspect(report: Report, job: Job, parts: Sequence[Mapping[str, Any]], direct
         )
 
 
-def _inspect(report: Report, job: Job, part: Mapping[str, Any], directory: str, target: str) -> Finding:
+def _inspect(report: Report, job: Job, part: Mapping[str, Any], directory: str, target: str, reread: bool) -> Finding:
     budgets = dict(job.budgets)
     path = os.path.join(job.workdir, OUTPUT, target)
     try:
@@ -95,7 +98,7 @@ def _inspect(report: Report, job: Job, part: Mapping[str, Any], directory: str, 
             before = measure.amounts(shape)
             step.write(path, str(part["name"]), solids, assembly=part["type"] == "assembly")
         with stage(report, "facts", budgets):
-            return judge(target, shape, before, step.read(path))
+            return judge(target, shape, before, step.read(path) if reread else shape)
     except Unreadable as error:
         return Finding(Verdict.INSPECTOR_FAILED, str(error))
     except (step.StepError, OSError) as error:
@@ -134,8 +137,11 @@ def hopeless(shape: Any) -> Finding | None:
 
 
 def judge(target: str, shape: Any, before: measure.Amounts, written: Any) -> Finding:
-    """The verdict over a file, from the shape that went in, what it amounted to, and the shape that was read back."""
-    after = measure.amounts(written)
+    """The verdict over a file, from the shape that went in, what it amounted to, and the shape that was read back.
+
+    Without reading back `written` is the shape that went in, which is not measured twice.
+    """
+    after = before if written is shape else measure.amounts(written)
     facts = measure.facts(written, after)
     if facts is None:
         return Finding(Verdict.NOT_FINITE, "the STEP that was written does not measure as finite")

@@ -301,7 +301,8 @@ def _hand_over(report: Report, job: Job, left: results.Left) -> None:
         if job.stage == CLAIMED:
             from casemate.guest import inspect
 
-            inspect.inspect(report, job, written, os.path.join(job.workdir, inspect.OUTPUT))
+            folder = os.path.join(job.workdir, inspect.OUTPUT)
+            inspect.inspect(report, job, written, folder, reread=False)  # what it read back could be forged too
     elif found.candidates:
         empty = f"`{found.candidates[0].name or 'result'}` holds no geometry yet; build a solid on it"
         report.write("noparts", verdict="no_solid", message=empty)
