@@ -31,8 +31,10 @@ def test_all_on_is_all_enforced() -> None:
     found = table()
     assert set(found) == PROPERTIES
     assert {state.state for state in found.values()} == {ENFORCED}
-    assert all(state.mechanisms and state.enforced_by and state.not_covered for state in found.values())
-    assert all(sum(state.probes.values()) > 0 for state in found.values())
+    assert all(state.mechanisms and state.not_covered for state in found.values())
+    assert all(state.probes for state in found.values())
+    held = [holding for state in found.values() for holding in state.mechanisms]
+    assert all(holding.what and holding.where and holding.layers for holding in held)
 
 
 @pytest.mark.parametrize("layer", ALL)
@@ -41,7 +43,7 @@ def test_each_layer_that_is_off_changes_a_row(layer: str) -> None:
     assert changed, f"{layer} is off, and no property knows"
     for state in changed.values():
         assert state.state == MISSING
-        assert layer in state.missing or state.missing == ("template",)
+        assert state.missing == (layer,)
 
 
 @pytest.mark.parametrize("layer", [name for name in ALL if not name.startswith("inspect.")])
@@ -78,4 +80,11 @@ def test_a_profile_without_a_second_sandbox_does_not_stand_on_one() -> None:
 
 def test_values_are_the_profiles_own() -> None:
     found = table()
-    assert any(f"{PROFILE.limits.memory:,}" in text for text in found["memory"].mechanisms)
+    assert any(f"{PROFILE.limits.memory:,}" in text for text in (held.what for held in found["memory"].mechanisms))
+
+
+def test_what_was_read_back_stands_in_the_row() -> None:
+    layers = tuple(Layer(name, True, f"seen of {name}") for name in ALL)
+    rows = states(PROFILE, Enforcement("cad", "", "", layers))
+    told = {layer.detail for row in rows for holding in row.mechanisms for layer in holding.layers}
+    assert told == {f"seen of {name}" for name in ALL}

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from casemate.model import Enforcement, Limit, Outcome, Reason, RunResult, Stage, Stream, Usage
+from casemate.model import Artifact, Enforcement, Limit, Outcome, Reason, RunResult, Stage, Stream, Usage
 from casemate.verify import expect
 
 QUIET = Stream(b"", 0, False)
@@ -16,6 +16,8 @@ RESULT = RunResult(
 )  # fmt: skip
 LIMITED = dataclasses.replace(RESULT, outcome=Outcome(Reason.LIMIT, Stage.SCRIPT, limit=Limit.MEMORY))
 KILLED = dataclasses.replace(RESULT, outcome=Outcome(Reason.SIGNALED, Stage.SCRIPT, signal=9))
+REFUSED = dataclasses.replace(RESULT, outcome=Outcome(Reason.EXITED, Stage.HANDOVER, exit_code=0, message="a link"))
+DELIVERED = dataclasses.replace(REFUSED, artifacts={"a": Artifact("a", b"", "")})
 UNCOUNTED = dataclasses.replace(RESULT, usage=Usage(1.0, None, None, None))
 
 
@@ -48,6 +50,10 @@ UNCOUNTED = dataclasses.replace(RESULT, usage=Usage(1.0, None, None, None))
         ("cpu 0.5", RESULT, "", True),
         ("cpu 0.4", RESULT, "", False),
         ("exited; stdout 3", RESULT, "", False),
+        ("untaken link|not regular", REFUSED, "", True),
+        ("untaken has 2 names", REFUSED, "", False),
+        ("untaken link", RESULT, "", False),
+        ("untaken link", DELIVERED, "", False),
     ],
 )
 def test_clause(clause: str, result: RunResult, refusal: str, right: bool) -> None:

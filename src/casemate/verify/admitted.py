@@ -49,6 +49,6 @@ def applies(probe: Probe, profile: Profile) -> bool:
 
 def under(probe: Probe, profile: Profile) -> Probe:
     """The probe as it is for a profile: a road that needs calls which its set has not is closed by the set."""
-    if set(probe.needs) <= surface_of(profile).calls:
+    if not probe.needs or set(probe.needs) <= surface_of(profile).calls:
         return probe
     return dataclasses.replace(probe, expect=CLOSED_ROAD, twin="seccomp", deadline=Probe.deadline)

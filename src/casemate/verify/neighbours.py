@@ -1,12 +1,13 @@
 """Two sandboxes at once: one that holds what must not be reached, and one that reaches for it.
 
 The victim plants a secret in every place that it has, says so by waiting to be seen, and is let go when the attacker is
-through; then it says what it noticed, and does a little honest work. `same` runs both on one Host, `other` on two: a
-keeper, rooms and uids of their own for each tenant.
+through; then it says what it noticed, and does a little honest work. It is another actor's of the same tenant, or
+another tenant's, on the same Host or on one of its own: a keeper, rooms and uids of their own.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from casemate.control import runs
 from casemate.control.host import Host
+from casemate.control.leases import LOCAL
 from casemate.errors import CasemateError
 from casemate.model import Reason, RunResult
 from casemate.verify import look
@@ -35,6 +37,7 @@ class Victim:
 
     stage: Stage
     host: Host
+    tenant: str
     secret: str
     results: list[RunResult | BaseException] = field(default_factory=list)
     pid: int | None = None
@@ -51,7 +54,10 @@ class Victim:
 
     def _run(self) -> None:
         try:
-            self.results.append(self.stage.run(self.source.text, None, 30.0, runs.Cancellation(), host=self.host))
+            result = self.stage.run(
+                self.source.text, None, 30.0, runs.Cancellation(), host=self.host, tenant=self.tenant, actor="beside"
+            )
+            self.results.append(result)
         except BaseException as error:
             self.results.append(error)
 
@@ -76,16 +82,18 @@ class Victim:
         return "" if answer.get("refused") == "well" else f"the victim says: {answer or 'nothing'}"
 
 
-def beside(*, other_tenant: bool) -> Callable[[Stage, tuple[Probe, ...]], dict[str, Seen]]:
-    """The scenario, on one Host or on two."""
+def beside(
+    *, tenant: str = LOCAL, other_host: bool = False
+) -> Callable[[Stage, tuple[Probe, ...]], dict[str, Seen]]:  # fmt: skip
+    """The scenario with a victim of this tenant."""
 
     def scenario(stage: Stage, probes: tuple[Probe, ...]) -> dict[str, Seen]:
-        host = stage.other_host() if other_tenant else stage.host
+        host = stage.other_host() if other_host else stage.host
         secret = word()
         source = assemble(probes, ("neighbour",), {**stage.values(), "victim_word": secret[-8:]}, look=True)
         seen: dict[str, str] = {}
         looked: list[str] = []
-        with Victim(stage, host, secret) as victim:
+        with Victim(stage, host, tenant, secret) as victim:
             if victim.pid is None:
                 raise CasemateError(f"the victim never stood: {victim.results}")
             theirs = look.take(victim.pid)
@@ -101,19 +109,14 @@ def beside(*, other_tenant: bool) -> Callable[[Stage, tuple[Probe, ...]], dict[s
         blind = {"look": "" if looked else "nobody could look at both from outside"}
         found = gathered(stage, probes, source, result, seen, blind)
         for probe in probes:
-            effects = list(found[probe.id].effects)
+            before = found[probe.id]
+            effects = list(before.effects)
             if secret in result.stdout.text:
                 given = answers(result.stdout.text, source.nonces).get(probe.id, {})
                 effects += ["the victim's secret came out"] if secret in str(given) else []
             if noticed and probe.witness == "victim":
                 effects.append(noticed)
-            found[probe.id] = Seen(
-                found[probe.id].answered,
-                found[probe.id].claim,
-                found[probe.id].refusal,
-                tuple(effects),
-                found[probe.id].blind,
-            )
+            found[probe.id] = dataclasses.replace(before, effects=tuple(effects))
         return found
 
     return scenario

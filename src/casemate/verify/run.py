@@ -8,7 +8,8 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from casemate.verify.model import VM, Finding, Probe, Report, Settings, Verdict
 from casemate.verify.tables import selected
 
 STAGE = "casemate.verify.stage"
+AT_ONCE = 2
+"""Harnesses at a time, of one core each."""
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many probes are done, and how many there are."""
 
@@ -96,11 +99,12 @@ def _shown(profile: str) -> list[Path]:
 
 
 def twin_findings(
-    guard: str, probes: tuple[Probe, ...], profile: str, environment: Mapping[str, str]
+    guards: Iterable[str], probes: tuple[Probe, ...], profile: str, environment: Mapping[str, str]
 ) -> dict[str, Finding]:
-    """What probes find with a guard taken out, in the harness; raises NoHarness where there is none."""
+    """What probes find with guards taken out, in the harness; raises NoHarness where there is none."""
     with _directory() as directory:
-        package = harness.weakened(directory, (*GUARDS[guard], harness.BLIND, harness.SHIFTED))
+        edits = tuple(edit for guard in guards for edit in GUARDS[guard])
+        package = harness.weakened(directory, (*edits, harness.BLIND, harness.SHIFTED))
         order = {"profile": _absolute(profile), "template": "light", "probes": [p.id for p in probes], "network": False}
         arguments = [json.dumps(order)]
         with harness.harness(STAGE, arguments, package, environment, harness.Bounds(), _shown(profile)) as started:
@@ -111,21 +115,26 @@ def _show_twins(
     settings: Settings, probes: tuple[Probe, ...], findings: dict[str, Finding], environment: Mapping[str, str],
     progress: Callable[[str, int], None],
 ) -> None:  # fmt: skip
-    done = 0
-    for guard in dict.fromkeys(probe.twin for probe in probes):
+    """Each guard by itself, as many at a time as there are cores for harnesses, which have one each."""
+
+    def tried(guard: str) -> tuple[dict[str, Finding], str]:
+        if guard == VM:
+            return {}, ""
         mine = tuple(probe for probe in probes if probe.twin == guard)
-        twins: dict[str, Finding] = {}
-        why = ""
-        if guard != VM:
-            try:
-                twins = twin_findings(guard, mine, settings.profile, environment)
-            except SandboxFault as fault:
-                why = str(fault)
-        for probe in mine:
-            held = findings[probe.id]
-            findings[probe.id] = judge.in_vm(held) if guard == VM else judge.with_twin(held, twins.get(probe.id), why)
-            done += 1
-            progress(probe.id, done)
+        try:
+            return twin_findings((guard,), mine, settings.profile, environment), ""
+        except SandboxFault as fault:
+            return {}, str(fault)
+
+    guards = tuple(dict.fromkeys(probe.twin for probe in probes))
+    done = 0
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for guard, (twins, why) in zip(guards, pool.map(tried, guards), strict=True):
+            for probe in (probe for probe in probes if probe.twin == guard):
+                held, twin = findings[probe.id], twins.get(probe.id)
+                findings[probe.id] = judge.in_vm(held) if guard == VM else judge.with_twin(held, twin, why)
+                done += 1
+                progress(probe.id, done)
 
 
 def _environment() -> dict[str, str]:

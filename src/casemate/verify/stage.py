@@ -25,6 +25,7 @@ from typing import Any
 from casemate.control import runs
 from casemate.control.deadline import Deadline
 from casemate.control.host import Host, Stock
+from casemate.control.leases import LOCAL
 from casemate.errors import CasemateError
 from casemate.launcher import syscalls
 from casemate.model import RunResult
@@ -66,21 +67,21 @@ class Stage:
 
     def request(
         self, source: bytes, limits: Mapping[str, float] | None = None, deadline: float = DEADLINE,
-        host: Host | None = None, tenant: str = "local",
+        host: Host | None = None, tenant: str = LOCAL, actor: str = LOCAL,
     ) -> runs.Request:  # fmt: skip
         """A hostile job: the gate is off, which only an internal request can say."""
         made = (host or self.host).request(
-            source, self.profile, None, Deadline.after(deadline), tenant, "local", limits=limits, gate=False
+            source, self.profile, None, Deadline.after(deadline), tenant, actor, limits=limits, gate=False
         )
         return dataclasses.replace(made, template=self.template) if self.template else made
 
     def run(
         self, source: bytes, limits: Mapping[str, float] | None = None, deadline: float = DEADLINE,
         cancellation: runs.Cancellation | None = None, progress: Callable[[str], None] = lambda _: None,
-        host: Host | None = None,
+        host: Host | None = None, tenant: str = LOCAL, actor: str = LOCAL,
     ) -> RunResult:  # fmt: skip
         """Run one hostile job and wait for what the keeper says of it."""
-        request = self.request(source, limits, deadline, host)
+        request = self.request(source, limits, deadline, host, tenant, actor)
         return (host or self.host).execute(request, cancellation or runs.Cancellation(), progress)
 
     def run_and_look(

@@ -6,7 +6,7 @@ from casemate.verify.model import Probe
 from casemate.verify.tables.rows import IDENTITY, MEMORY, PROCESSES, TENANTS
 
 MINIMUM = 28
-TENANTS_MINIMUM = 10
+TENANTS_MINIMUM = 30
 _REACHES = {
     "files": ("reads files that the other wrote", TENANTS, "secret_files()", "canary"),
     "path": ("opens the other's file by its path", TENANTS, "read('/tmp/victim')", "canary"),
@@ -45,37 +45,30 @@ _TRACES = {
     "session": "ns pid", "semaphores": "ns ipc", "messages": "ns ipc",
 }  # fmt: skip
 
+_APART = ("namespace-net", "namespace-ipc", "namespace-uts")
+
+
+def _reach(name: str, batch: str, prefix: str, whose: str = "") -> Probe:
+    what, row, code, witness = _REACHES[name]
+    return Probe(f"{prefix}{name}", what + whose, row, code, "neighbours", witness, batch, _TRACES.get(name, ""))
+
+
+def _look(name: str, batch: str, prefix: str, whom: str) -> Probe:
+    trace, row = _LOOKS[name]
+    what = f"shares its {trace.split()[-1]} with {whom}"
+    return Probe(f"{prefix}{name}", what, row, "seen_from_both()", "neighbours", "look", batch, trace)
+
+
 PROBES: tuple[Probe, ...] = (
-    *(
-        Probe(f"neighbours.{name}", what, row, code, "neighbours", witness, "neighbours", _TRACES.get(name, ""))
-        for name, (what, row, code, witness) in _REACHES.items()
-    ),
-    *(
-        Probe(
-            f"neighbours.{name}", f"shares its {trace.split()[-1]} with the other", row, "seen_from_both()",
-            "neighbours", "look", "neighbours", trace,
-        )
-        for name, (trace, row) in _LOOKS.items()
-    ),
+    *(_reach(name, "neighbours", "neighbours.") for name in _REACHES),
+    *(_look(name, "neighbours", "neighbours.", "the other") for name in _LOOKS),
     *(
         Probe(f"neighbours.greedy-{name}", what, row, code, "neighbours", "victim", f"greedy-{name}", isolated=False)
         for name, (what, row, code) in _GREEDY.items()
     ),
-    *(
-        Probe(
-            f"tenants.{name}", f"{what}, of another tenant", row, code, "neighbours", witness, "tenants",
-            _TRACES.get(name, ""),
-        )
-        for name, (what, row, code, witness) in _REACHES.items()
-        if name in _OTHER
-    ),
-    *(
-        Probe(
-            f"tenants.{name}", f"shares its {trace.split()[-1]} with another tenant's", row, "seen_from_both()",
-            "neighbours", "look", "tenants", trace,
-        )
-        for name, (trace, row) in _LOOKS.items()
-        if name in ("namespace-net", "namespace-ipc", "namespace-uts")
-    ),
-)  # fmt: skip
-AS_ROOT = frozenset({"neighbours.uid"})
+    *(_reach(name, "tenants", "tenants.", ", of another tenant") for name in _OTHER),
+    *(_look(name, "tenants", "tenants.", "another tenant's") for name in _APART),
+    *(_reach(name, "tenants-here", "tenants.here-", ", of another tenant in the same room") for name in _REACHES),
+    *(_look(name, "tenants-here", "tenants.here-", "another tenant's in the same room") for name in _LOOKS),
+)
+AS_ROOT = frozenset({"neighbours.uid", "tenants.here-uid"})
