@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections.abc import Callable
 
+from casemate.launcher import syscalls
 from casemate.policy import Profile
 from casemate.runtime import surface
 from casemate.verify.model import Probe
@@ -35,10 +36,11 @@ ALLOWANCES: dict[str, Callable[[Probe, Profile], bool]] = {
     "masked": lambda _, profile: profile.proc.view == "masked",
     "executing": lambda _, profile: profile.filesystem.exec_writable,
     "tree": lambda _, profile: profile.artifacts.inspection == "none",
-    "landlock": lambda _, profile: profile.kernel.landlock != "required",
+    "landlock": lambda _, profile: profile.kernel.landlock != "required" and syscalls.landlock_abi() == 0,
     "processes": lambda _, profile: profile.limits.processes == 1,
 }
 """set: its system call set admits the very call of the trace. tree: files are not named, all that is left is taken.
+landlock: the kernel has none, and the profile does without it (`enforcement.degraded` tells).
 processes: there is nobody to do it with."""
 
 

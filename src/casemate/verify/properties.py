@@ -47,6 +47,28 @@ GROUPED = ("room.cgroup", "init.cgroup", "guest.cgroup", "keeper.cgroup")
 PERMITTED = {"guest.landlock": "landlock", **dict.fromkeys(GROUPED, "cgroup-memory")}
 """Layers that a profile may permit to be missing, by the name that it has for them."""
 
+
+def _writes(profile: Profile) -> str:
+    return f"writes {', '.join(profile.filesystem.writable)}" if profile.filesystem.writable else "writes nothing"
+
+
+def _executes(profile: Profile) -> str:
+    return "what it wrote can be executed" if profile.filesystem.exec_writable else "executes nothing"
+
+
+def _environment(profile: Profile) -> str:
+    names = ", ".join(text.partition("=")[0] for text in profile.environment.variables)
+    return f"an environment of {names}" if names else "an empty environment"
+
+
+def _devices(profile: Profile) -> str:
+    return f"{len(profile.devices.nodes)} devices{' and terminals' if profile.devices.pty else ''}"
+
+
+def _inspected(profile: Profile) -> str:
+    return ": a second sandbox with the same layers" if profile.artifacts.inspection == "required" else ""
+
+
 BOUNDARY: tuple[Row, ...] = (
     Row(
         r.HOST_FILES,
@@ -54,7 +76,7 @@ BOUNDARY: tuple[Row, ...] = (
             _m("a mount namespace whose root is the image, read-only; nothing else of the host stays mounted",
                "both walls", "room.namespaces", "room.mounts", "init.namespaces", "init.mounts", "exec.namespaces",
                "exec.mounts", "guest.walls"),
-            _m("Landlock: reads the image, writes /tmp, executes nothing", "the guest", "guest.landlock"),
+            _m(lambda p: f"Landlock: reads the image, {_writes(p)}, {_executes(p)}", "the guest", "guest.landlock"),
             _m("no descriptor of the caller's or of the template's", "the guest", "guest.descriptors"),
         ),
         "what the image holds; " + _SIDE,
@@ -75,7 +97,7 @@ BOUNDARY: tuple[Row, ...] = (
     Row(
         r.CREDENTIALS,
         (
-            _m("an empty environment, seen empty in Python, in C and in the kernel's own block", "the guest",
+            _m(lambda p: f"{_environment(p)}, as Python, C and the kernel's own block have it", "the guest",
                "guest.environment"),
             _m("no inherited descriptor", "the guest", "guest.descriptors"),
             _m("no file of the host's or of the user's in the tree", "both walls", "room.mounts", "init.mounts"),
@@ -88,7 +110,7 @@ BOUNDARY: tuple[Row, ...] = (
         r.METADATA,
         (
             _m("a network namespace without a way out", "inner wall", "init.namespaces", "guest.walls"),
-            _m("no /sys; a /proc of the guest's own processes only, read-only", "inner wall", "exec.mounts"),
+            _m(lambda p: f"no /sys; a read-only /proc, view {p.proc.view}", "inner wall", "exec.mounts"),
             _m("names and a cgroup path that tell nothing", "both walls", "room.hostname", "init.hostname",
                "room.cgroupns", "init.cgroupns"),
         ),
@@ -98,8 +120,8 @@ BOUNDARY: tuple[Row, ...] = (
         r.CONTROL,
         (
             _m("keeper, init and template are in other pid namespaces, undumpable, with no socket to the guest",
-            "keeper",
-               "room.pid", "init.pid", "exec.pid", "init.undumpable", "exec.undumpable", "guest.descriptors"),
+               "keeper", "room.pid", "init.pid", "exec.pid", "init.undumpable", "exec.undumpable",
+               "guest.descriptors"),
             _m("init and the execution's first process are another uid, with every signal at its default", "inner wall",
                "room.session", "init.session", "exec.session", "guest.uid"),
             _m("the template has one thread, and is frozen before it forks", "outer wall", "template"),
@@ -111,10 +133,9 @@ BOUNDARY: tuple[Row, ...] = (
         r.EGRESS,
         (
             _m(lambda p: f"egress {p.network.egress}, loopback {p.network.loopback}, {p.limits.sockets} sockets",
-            "profile",
-               "guest.seccomp"),
-            _m("a network namespace with a loopback that is down", "inner wall", "room.namespaces", "init.namespaces",
-               "guest.walls"),
+               "the guest", "guest.seccomp"),
+            _m("a network namespace that holds a loopback and nothing else", "inner wall", "room.namespaces",
+               "init.namespaces", "guest.walls"),
             _m("Landlock: no TCP, where the kernel has it", "the guest", "guest.landlock"),
         ),
         "what goes out as the job's own result",
@@ -124,8 +145,7 @@ BOUNDARY: tuple[Row, ...] = (
         (
             _m(lambda p: f"{p.limits.cpus:g} cores by the cgroup", "keeper", *GROUPED),
             _m(lambda p: f"{p.limits.cpu_time:g} s of CPU time, of the whole by the cgroup, of each by RLIMIT_CPU",
-            "keeper",
-               "guest.limits"),
+               "keeper", "guest.limits"),
             _m("no call to change priority, policy or cores", "the guest", "guest.seccomp"),
         ),
         "contention for caches, memory and disk with other work on the same cores",
@@ -146,8 +166,8 @@ BOUNDARY: tuple[Row, ...] = (
     Row(
         r.DISK,
         (
-            _m(lambda p: f"one tmpfs of {p.limits.disk_bytes:,} bytes and {p.limits.inodes:,} inodes", "inner wall",
-               "init.mounts"),
+            _m(lambda p: f"one tmpfs of {p.limits.disk_bytes:,} bytes and {p.limits.inodes:,} inodes, {_writes(p)}",
+               "inner wall", "init.mounts"),
             _m(lambda p: f"files of {p.limits.file_size:,} bytes, {p.limits.open_files} of them open", "the guest",
                "guest.limits"),
         ),
@@ -198,8 +218,7 @@ BOUNDARY: tuple[Row, ...] = (
         (
             _m("taken by descriptor from a stopped sandbox, beneath its directory, without links", "keeper",
                "init.mounts"),
-            _m(lambda p: f"inspection {p.artifacts.inspection}: a second sandbox with the same layers",
-               "second sandbox", "inspect"),
+            _m(lambda p: f"inspection {p.artifacts.inspection}{_inspected(p)}", "second sandbox", INSPECT),
         ),
         "what a delivered file means to the program that opens it",
         ("artifacts.inspection",),
@@ -208,12 +227,10 @@ BOUNDARY: tuple[Row, ...] = (
         r.KERNEL,
         (
             _m(lambda p: f"seccomp: the set {p.kernel.syscalls}, all else refused, other architectures killed",
-            "the guest",
-               "guest.seccomp"),
+               "the guest", "guest.seccomp"),
             _m("no capability in any set, securebits locked, no_new_privs", "the guest", "exec.capabilities",
                "guest.capabilities", "init.no_new_privs", "exec.no_new_privs", "guest.no_new_privs"),
-            _m("no set-id, no device but five, nothing executable that was written", "both walls", "init.mounts",
-               "exec.mounts"),
+            _m(lambda p: f"no set-id file; {_devices(p)}; {_executes(p)}", "both walls", "init.mounts", "exec.mounts"),
             _m("no core file, no locked memory, no message queue", "the guest", "room.rlimits", "init.rlimits",
                "guest.limits"),
         ),
