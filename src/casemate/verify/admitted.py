@@ -11,7 +11,8 @@ from casemate.policy import Profile
 from casemate.runtime import surface
 from casemate.verify.model import Probe
 
-CLOSED_ROAD = "exited; refused EPERM"
+CLOSED = "exited; refused EPERM,EROFS,EACCES,RuntimeError"
+"""What must be seen of a road that a profile closes."""
 
 
 def surface_of(profile: Profile) -> surface.Surface:
@@ -50,7 +51,13 @@ def applies(probe: Probe, profile: Profile) -> bool:
 
 
 def under(probe: Probe, profile: Profile) -> Probe:
-    """The probe as it is for a profile: a road that needs calls which its set has not is closed by the set."""
-    if not probe.needs or set(probe.needs) <= surface_of(profile).calls:
-        return probe
-    return dataclasses.replace(probe, expect=CLOSED_ROAD, twin="seccomp", deadline=Probe.deadline)
+    """The probe as it is for a profile, which may close its road, end it early, or have less of a limit anyway."""
+    limits = tuple((name, min(value, getattr(profile.limits, name))) for name, value in probe.limits)
+    if probe.needs and not set(probe.needs) <= {*surface_of(profile).calls, *profile.filesystem.writable}:
+        return dataclasses.replace(
+            probe, code=f"closed({probe.code!r})", expect=CLOSED, twin="seccomp", deadline=Probe.deadline,
+            limits=limits,
+        )  # fmt: skip
+    if probe.killed and profile.limits.output_overflow == "kill":
+        return dataclasses.replace(probe, expect=probe.killed, limits=limits)
+    return dataclasses.replace(probe, limits=limits)

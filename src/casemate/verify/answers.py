@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,9 @@ def answers_batch(*helpers: str) -> Callable[[Stage, tuple[Probe, ...]], dict[st
     """A scenario of this kind, whose expressions use `probes/HELPER.py`."""
 
     def scenario(stage: Stage, probes: tuple[Probe, ...]) -> dict[str, Seen]:
+        if len(probes) > 1 and _size(stage, probes, helpers) > stage.most_source:
+            middle = len(probes) // 2
+            return scenario(stage, probes[:middle]) | scenario(stage, probes[middle:])
         looking = any(probe.witness in _LOOKING for probe in probes)
         source = assemble(probes, helpers, stage.values(), look=looking)
         seen: dict[str, str] = {}
@@ -45,6 +49,10 @@ def answers_batch(*helpers: str) -> Callable[[Stage, tuple[Probe, ...]], dict[st
     return scenario
 
 
+def _size(stage: Stage, probes: tuple[Probe, ...], helpers: tuple[str, ...]) -> int:
+    return len(assemble(probes, helpers, stage.values()).text)
+
+
 def _readable(stage: Stage) -> str:
     """Whether the canaries are where they were put, and can be read there."""
     lost = [str(p.file) for p in stage.canaries.places if not p.file.is_file() or p.file.read_text() != p.secret]
@@ -60,11 +68,28 @@ def _examine(pid: int, probes: tuple[Probe, ...], stage: Stage) -> dict[str, str
         if probe.witness == "look":
             found[probe.id] = taken.shows(probe.trace, stage.limits())
         elif probe.witness == "host":
-            there = os.path.lexists(f"/proc/{pid}/root{probe.trace}")
+            there = _shows(f"/proc/{pid}/root{probe.trace}")
             found[probe.id] = f"{probe.trace} is there, seen from the host" if there else ""
         elif probe.witness == "filter":
             found[probe.id] = _through(filters, probe.trace, stage)
     return found
+
+
+def _shows(path: str) -> bool:
+    """Whether there is something; the null device, an empty directory and a link beside it that leads nowhere are none.
+
+    Those mask what a profile does not show, and are where another one shows something.
+    """
+    if not os.path.lexists(path):
+        return False
+    if os.path.islink(path) and not os.readlink(path).startswith("/"):
+        return os.path.exists(path)
+    with contextlib.suppress(OSError):
+        seen = os.lstat(path)
+        if stat.S_ISDIR(seen.st_mode):
+            return bool(os.listdir(path))
+        return not (stat.S_ISCHR(seen.st_mode) and seen.st_rdev == os.makedev(1, 3))
+    return True
 
 
 def _loaded(guest: look.Look, stage: Stage) -> list[bytes]:

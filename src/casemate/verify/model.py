@@ -50,7 +50,9 @@ class Probe:
     deadline: float = 10.0
     """Seconds that the job may take."""
     needs: tuple[str, ...] = ()
-    """Calls without which there is no such road: where a set has not all of them, a refusal must be seen instead."""
+    """Calls, and "/tmp", without which there is no such road: a profile that has not all of them must refuse it."""
+    killed: str = ""
+    """What must be seen in place of `expect` where output past its bound ends the job."""
     unless: str = ""
     """What in a profile means to allow it, so that it is left out (admitted.ALLOWANCES)."""
 

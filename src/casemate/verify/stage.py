@@ -118,6 +118,11 @@ class Stage:
         """The system calls that the profile admits."""
         return admitted.surface_of(self.host.admitted(self.profile))
 
+    @property
+    def most_source(self) -> int:
+        """Bytes that a source may have."""
+        return self.host.admitted(self.profile).limits.source_bytes
+
     def limits(self) -> dict[str, int]:
         """What the guest's /proc/PID/limits must not be above, by the kernel's names (proc_pid_limits(5))."""
         limits = self.host.admitted(self.profile).limits
@@ -130,6 +135,7 @@ class Stage:
 
     def values(self) -> dict[str, object]:
         """What a probe may know: where to look, never what is there."""
+        profile = self.host.admitted(self.profile)
         refusals = self.surface.refusals(SYSCALLS, self.machine)
         known = numbers(SYSCALLS)
         return {
@@ -139,7 +145,8 @@ class Stage:
             "places": [str(place.directory) for place in self.canaries.places],
             "abstract": self.impostors.abstract.decode("latin-1"), "caller": os.getpid(),
             "keeper": self.host.keeper_pid or 0,
-            "variables": list(self.host.admitted(self.profile).environment.variables),
+            "masked": profile.proc.view == "masked", "families": [1] if profile.limits.sockets else [],
+            "variables": list(profile.environment.variables),
         }  # fmt: skip
 
 

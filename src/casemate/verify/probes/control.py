@@ -33,5 +33,5 @@ def interrupted():
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             with contextlib.suppress(OSError):
                 os.kill(1, number)
-    time.sleep(0.3)
+    rest(0.3)
     tell(NAME, refused="survived")

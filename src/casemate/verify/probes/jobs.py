@@ -22,6 +22,30 @@ def take(step, enough):
         tell(NAME, got=f"all {enough}")
 
 
+def closed(code):
+    """A road that the profile closes: the refusal is the answer, whatever else would be said."""
+    global SAYS
+    SAYS = False
+    try:
+        exec(code, globals())
+    except OSError as error:
+        refused = errno.errorcode.get(error.errno, "OSError")
+    except RuntimeError:  # a thread that cannot be started
+        refused = "RuntimeError"
+    else:
+        return
+    tell(NAME, refused=refused, detail="closed")
+
+
+SAYS = True
+
+
+def says(word):
+    """What a job says before it begins."""
+    if SAYS:
+        tell(NAME, refused=word)
+
+
 def child(deed, seconds=20.0):
     """Fork a child that does something and then stays for a while."""
     if os.fork() == 0:
@@ -41,7 +65,7 @@ def left(deed=lambda: None, seconds=60.0):
             os.closerange(0, 256)
             try:
                 deed()
-                time.sleep(seconds)
+                rest(seconds)
             finally:
                 os._exit(0)
         os._exit(0)

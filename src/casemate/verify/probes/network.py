@@ -119,7 +119,7 @@ def family(number):
 
 def families():
     found = []
-    for number in range(64):
+    for number in set(range(64)) - set(CONFIG["families"]):
         for kind in (1, 2, 3, 5):
             with contextlib.suppress(OSError):
                 socket.socket(number, kind).close()

@@ -107,13 +107,23 @@ def read(path, size=4096):
 
 def writable(path):
     """Whether a file can be opened to be written, without a byte being written."""
-    os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
-    return f"{path} can be written"
+    fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    rdev = os.fstat(fd).st_rdev
+    os.close(fd)
+    return "" if rdev == os.makedev(1, 3) else f"{path} can be written"  # the null device masks it
 
 
 def canaries(data):
     """Canaries in some bytes."""
     return sorted({found.decode() for found in CANARY.findall(data)})
+
+
+def rest(seconds):
+    """Sleep, where the set lets one."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        with contextlib.suppress(OSError):
+            time.sleep(left)
 
 
 def wait_to_be_seen():
@@ -123,8 +133,7 @@ def wait_to_be_seen():
     os.dup2(1, CONFIG["mark"])
     end = time.monotonic() + 10
     while not released and time.monotonic() < end:
-        with contextlib.suppress(OSError):  # a set in which nobody sleeps
-            time.sleep(0.01)
+        rest(0.01)
 
 
 def run_probes():

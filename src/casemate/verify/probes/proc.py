@@ -15,8 +15,9 @@ def opened(path):
 def look_at(path):
     """The beginning of a file, or the names in a directory."""
     if os.path.isdir(path):
-        return f"{path} holds {sorted(os.listdir(path))[:20]}"
-    return read(path, 400) or f"{path} was read, and is empty"
+        names = sorted(os.listdir(path))
+        return f"{path} holds {names[:20]}" if names or not CONFIG["masked"] else ""
+    return read(path, 400) or ("" if CONFIG["masked"] else f"{path} was read, and is empty")
 
 
 def other_processes():

@@ -44,20 +44,31 @@ def stand():
 
 def work(noticed):
     """Honest work needs processes, pipes, files and memory; an attacker with the same uid could have taken them."""
-    try:
-        pids = []
-        for _ in range(4):
-            pid = os.fork()
-            if pid == 0:
-                os._exit(0)
-            pids.append(pid)
-        for pid in pids:
-            os.waitpid(pid, 0)
-        with contextlib.suppress(PermissionError):  # a set without pipes; who is short of them hears something else
-            pipes = [os.pipe() for _ in range(8)]
-            os.write(pipes[0][1], bytes(4096))
-        with open("/tmp/work", "wb") as file:
-            file.write(bytes(1 << 20))
-        bytearray(1 << 24)
-    except (OSError, MemoryError) as error:
-        noticed.append(f"its work was refused: {error}")
+    for deed in (children, pipes, file, lambda: bytearray(1 << 24)):
+        try:
+            deed()
+        except PermissionError:  # what the profile has not; who is short of something hears another errno
+            pass
+        except (OSError, MemoryError) as error:
+            noticed.append(f"its work was refused: {error}")
+
+
+def children():
+    pids = []
+    for _ in range(4):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        pids.append(pid)
+    for pid in pids:
+        os.waitpid(pid, 0)
+
+
+def pipes():
+    ends = [os.pipe() for _ in range(8)]
+    os.write(ends[0][1], bytes(4096))
+
+
+def file():
+    with open("/tmp/work", "wb") as target:
+        target.write(bytes(1 << 20))

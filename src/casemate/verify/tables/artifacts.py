@@ -30,14 +30,14 @@ PROBES: tuple[Probe, ...] = (
     *(
         Probe(
             f"artifacts.{slug(name)}", f"leaves {what}", ARTIFACTS, f"{name}()", "collector", "outcome", "artifacts",
-            expect=f"exited; untaken {texts}", limits=_LIMITS, needs=needs,
+            expect=f"exited; untaken {texts}", limits=_LIMITS, needs=("/tmp", *needs),
         )
         for name, (what, needs, texts) in _ODD.items()
     ),
     *(
         Probe(
             f"artifacts.{slug(name)}", f"leaves {what}", ARTIFACTS, f"{name}()", "collector", "outcome", "artifacts",
-            expect=f"limit {limit}", limits=_LIMITS,
+            expect=f"limit {limit}", limits=_LIMITS, needs=("/tmp",),
         )
         for name, (what, limit) in _OVER.items()
     ),

@@ -25,7 +25,7 @@ _FILLS = {
     "many_long_names": ("files with long names", "ENOSPC", "inodes"),
     "many_of_both": ("files and directories", "ENOSPC", "inodes"),
 }  # fmt: skip
-_NEEDS = {"allocated": ("fallocate",), "copied": ("sendfile",)}
+_NEEDS = {"allocated": ("fallocate", "/tmp"), "copied": ("sendfile", "/tmp")}
 
 PROBES: tuple[Probe, ...] = (
     Probe(
@@ -36,7 +36,7 @@ PROBES: tuple[Probe, ...] = (
         Probe(
             f"disk.{slug(name)}", f"fills the disk with {what}", DISK, f"{name}()", "disk", "outcome", "disk",
             expect=f"exited; refused {refusal}; memory {_PEAK}" + (f"; counter {counter}" if counter else ""),
-            limits=_LIMITS, needs=_NEEDS.get(name, ()),
+            limits=_LIMITS, needs=_NEEDS.get(name, ("/tmp",)),
         )
         for name, (what, refusal, counter) in _FILLS.items()
     ),

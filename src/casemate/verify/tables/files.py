@@ -57,8 +57,8 @@ _METADATA = (
     "/sys/module",
 )
 _HOST_ETC = ("/etc/shadow", "/etc/hostname", "/etc/resolv.conf", "/etc/login.defs", "/etc/os-release", "/etc/profile")
-_NODES = ("kmsg", "console", "shm", "hwrng", "loop-control", "net", "cpu", "fuse", "kvm")
-_TERMINALS = ("tty", "ptmx", "pts")
+_NODES = ("kmsg", "console", "hwrng", "loop-control", "net", "cpu", "fuse", "kvm", "vsock", "userfaultfd")
+_TERMINALS = ("tty", "ptmx", "pts/ptmx")
 PLACES = ("/etc", "/run", "/usr/bin", "/usr/share", "/dev", "/usr/lib64")
 """Places of the image where nothing may be written."""
 
@@ -114,7 +114,7 @@ PROBES: tuple[Probe, ...] = (
         code="os.stat('{}')", twin="host-dev", witness="host", batch=BATCH, trace="{}",
     ),
     *each(
-        "files", {f"node-{name}": f"/dev/{name}" for name in _TERMINALS}, what="looks for {}", row=KERNEL,
+        "files", {f"node-{slug(name)}": f"/dev/{name}" for name in _TERMINALS}, what="looks for {}", row=KERNEL,
         code="os.stat('{}')", twin="host-dev", witness="host", batch=BATCH, trace="{}", unless="pty",
     ),
     *each(

@@ -17,7 +17,11 @@ _ROADS = {
     "fallocate": "allocates a file", "fixed": "maps at addresses of its choice", "pipes": "fills pipes",
     "pairs": "fills socket pairs", "page_tables": "touches one page in each two MiB",
 }  # fmt: skip
-_NEEDS = {"fallocate": ("fallocate",), "pipes": ("pipe2",), "pairs": ("socketpair",)}
+_NEEDS = {
+    **dict.fromkeys(("children", "copies", "threads", "page_tables"), ("clone",)),
+    **dict.fromkeys(("files", "deleted", "mapped_file", "shared_directory"), ("/tmp",)),
+    "fallocate": ("fallocate", "/tmp"), "pipes": ("pipe2",), "pairs": ("socketpair", "clone"), "grown": ("mremap",),
+}  # fmt: skip
 _CLOSED = {
     "memory_file": ("writes to a memory file", "seccomp"), "system_v": ("takes System V shared memory", "seccomp"),
     "shared_directory": ("writes to /dev/shm", "writable-tree"), "locked": ("locks memory", "memlock"),

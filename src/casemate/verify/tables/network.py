@@ -52,20 +52,21 @@ PROBES: tuple[Probe, ...] = (
     _dial("ping", "sends an echo request", EGRESS, "ping(socket.SOCK_DGRAM)"),
     Probe("network.ping-raw", "sends an echo request by a raw socket", EGRESS, "ping(socket.SOCK_RAW)", "seccomp",
           "filter", _B, "socket 2 3 1"),
-    Probe("network.listen", "listens on every address", EGRESS, "listening()", "network", "filter", _B, "listen -1 0"),
+    Probe("network.listen", "listens on every address", EGRESS, "listening()", "network", "filter", _B, "socket 2 1 0",
+          unless="set"),
     Probe("network.interfaces", "lists interfaces", METADATA, "interfaces()", "network", "look", _B, "ns net"),
     Probe("network.routes", "dumps routes by netlink", METADATA, "routes()", "network", "look", _B, "ns net"),
     Probe("network.names", "resolves a name", EGRESS, "resolved()", "seccomp", "filter", _B, "socket 2 2"),
     *(
         Probe(
             f"network.family-{name}", f"a socket of family {number} ({name})", KERNEL, f"family({number})", "seccomp",
-            "filter", _B, f"socket {number} 2 0",
+            "filter", _B, f"socket {number} 2 0", unless="set",
         )
         for name, number in _FAMILIES.items()
     ),
     Probe(
         "network.family-sweep", "a socket of every family and kind", KERNEL, "families()", "seccomp", "filter", _B,
-        "socket 1 1 0",
+        "socket 17 3 0",
     ),
     Probe(
         "network.credentials-of-peers", "asks who is behind a socket of the host's", CREDENTIALS, "peer()", "network",

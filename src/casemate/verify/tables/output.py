@@ -23,13 +23,21 @@ _OTHERS = {
     "daemon": ("leaves a child that prints later", SURVIVAL, "kill", "census", "exited; never printed-late", 10.0),
     "closed": ("closes its output and goes on", SURVIVAL, "deadline", "outcome", "limit wall_time", 1.0),
 }  # fmt: skip
-_SAID = "tell(NAME, refused='cut')\n"
+_NEEDS = {
+    "from_children": ("clone",), "from_threads": ("clone",), "reopened": ("dup2", "fcntl"), "daemon": ("clone",),
+    "closed": ("clock_nanosleep",),
+}  # fmt: skip
+_KILLED = {
+    "errors": f"limit stderr_bytes; stderr {_BOUND}", "after_cancel": f"limit stdout_bytes; stdout {_BOUND}",
+}  # fmt: skip
+_SAID = "says('cut')\n"
 
 PROBES: tuple[Probe, ...] = (
     *(
         Probe(
             f"output.{slug(name)}", f"floods its output by {what}", MEMORY, f"{_SAID}{name}()", "output", "outcome",
             "output", expect=f"exited; stdout {_BOUND}; counted {_COUNTED}", limits=_LIMITS,
+            needs=_NEEDS.get(name, ()), killed=f"limit stdout_bytes; stdout {_BOUND}",
         )
         for name, what in _FLOODS.items()
     ),
@@ -37,6 +45,7 @@ PROBES: tuple[Probe, ...] = (
         Probe(
             f"output.{slug(name)}", what, row, f"{_SAID}{name}()", twin, witness, "output", expect=expect,
             limits=(("report_bytes", 1 << 20),) if name == "report" else _LIMITS, deadline=seconds,
+            needs=_NEEDS.get(name, ()), killed=_KILLED.get(name, ""),
         )
         for name, (what, row, twin, witness, expect, seconds) in _OTHERS.items()
     ),

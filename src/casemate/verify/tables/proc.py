@@ -8,14 +8,16 @@ from casemate.verify.tables.rows import CONTROL, KERNEL, METADATA, PROCESSES, ea
 MINIMUM = 60
 BATCH = "proc"
 
-_HOST = (
-    "version", "cmdline", "cpuinfo", "meminfo", "stat", "uptime", "loadavg", "vmstat", "sys/kernel/hostname",
-    "sys/kernel/random/boot_id", "sys/kernel/osrelease", "partitions", "diskstats", "cgroups", "swaps", "devices",
-)  # fmt: skip
+_HOST = ("cmdline", "partitions", "diskstats", "cgroups", "swaps", "devices")
 _KERNEL = (
-    "kallsyms", "consoles", "interrupts", "softirqs", "iomem", "ioports", "filesystems", "crypto", "locks", "keys",
+    "kallsyms", "consoles", "interrupts", "softirqs", "iomem", "ioports", "crypto", "locks", "keys",
     "key-users", "misc", "zoneinfo", "execdomains", "tty/drivers", "fs", "irq", "bus", "sysvipc/shm",
-    "sys/kernel/core_pattern", "sys/kernel/randomize_va_space", "sys/vm/overcommit_memory", "sys/fs/file-nr",
+)  # fmt: skip
+# What a masked view shows, since shell tools and the C library read it.
+_SHOWN = (
+    "version", "cpuinfo", "meminfo", "stat", "uptime", "loadavg", "vmstat", "filesystems", "sys/kernel/hostname",
+    "sys/kernel/random/boot_id", "sys/kernel/osrelease", "sys/kernel/core_pattern", "sys/kernel/randomize_va_space",
+    "sys/vm/overcommit_memory", "sys/fs/file-nr",
 )  # fmt: skip
 _SYSCTLS = (
     "sys/kernel/core_pattern", "sys/kernel/modprobe", "sys/kernel/hotplug", "sys/kernel/sysrq", "sys/vm/drop_caches",
@@ -43,8 +45,13 @@ PROBES: tuple[Probe, ...] = (
         twin="proc-options", witness="host", batch=BATCH, trace="{}",
     ),
     *each(
+        "proc", _paths(_SHOWN), what="reads {}, which tells of the host", row=METADATA, code="look_at('{}')",
+        twin="proc-options", witness="host", batch=BATCH, trace="{}", unless="masked",
+    ),
+    *each(
         "proc", {f"write-{name}": path for name, path in _paths(_SYSCTLS).items()},
-        what="opens {} to write", row=KERNEL, code="writable('{}')", twin=VM, witness="host", batch=BATCH, trace="{}",
+        what="opens {} to write", row=KERNEL, code="writable('{}')", twin=VM, witness="look", batch=BATCH,
+        trace="proc ro",
     ),
     *each(
         "proc", {f"first-{slug(name)}": f"/proc/1/{name}" for name in _OPEN_TO_ALL},

@@ -33,14 +33,14 @@ PROBES: tuple[Probe, ...] = (
     *(
         Probe(
             f"processes.{slug(name)}", f"{what} without end", PROCESSES, f"{name}()", "pids", "outcome", "processes",
-            expect="exited; refused EAGAIN; tasks 16", limits=(("processes", 16),),
+            expect="exited; refused EAGAIN; tasks 16", limits=(("processes", 16),), needs=("clone",),
         )
         for name, what in _BOMBS.items()
     ),
     *(
         Probe(
             f"processes.{slug(name)}", f"leaves {what}", SURVIVAL, f"{name}()", "kill", "census", "processes",
-            expect=how, deadline=seconds,
+            expect=how, deadline=seconds, needs=("clone",),
         )
         for name, (what, how, seconds) in _LEFT.items()
     ),
