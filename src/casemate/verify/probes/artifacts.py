@@ -64,10 +64,6 @@ def fifo():
     instead(os.mkfifo)
 
 
-def local_socket():
-    instead(lambda path: socket.socket(socket.AF_UNIX).bind(path))
-
-
 def too_large():
     for path in FILES:
         sized(path, 2 << 20)
