@@ -73,7 +73,8 @@ class Stage:
         made = (host or self.host).request(
             source, self.profile, None, Deadline.after(deadline), tenant, actor, limits=limits, gate=False
         )
-        return dataclasses.replace(made, template=self.template) if self.template else made
+        plain = made.plan.profile.artifacts.inspection == "none"  # its own is as small
+        return dataclasses.replace(made, template=self.template) if self.template and not plain else made
 
     def run(
         self, source: bytes, limits: Mapping[str, float] | None = None, deadline: float = DEADLINE,
