@@ -214,6 +214,7 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         (LOCKDOWN, "        require(left == 0,", "        require(True,"),
     ),
     "landlock": (without("landlock"),),
+    "undumpable": (without("undumpable"),),
     "open-files": (
         (LOCKDOWN, "(resource.RLIMIT_NOFILE, walls.open_files)", "(resource.RLIMIT_NOFILE, 512)"),
     ),

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from casemate.verify.canaries import PREFIX
 from casemate.verify.source import MARK
 
 
@@ -132,7 +133,18 @@ class Look:
 
 
 def _changed(pid: int, what: str) -> str:
-    """What is different of one of them: its bound on open files, cores, nice value, policy or tracer."""
+    """What is different of one of them, or what it tells.
+
+    Its bound on open files, cores, nice value, policy or tracer; whether its files in /proc are its own uid's, as those
+    of what is dumpable are (proc(5)); canaries in one of those files.
+    """
+    if what.startswith("secret "):
+        path = f"/proc/{pid}/{what.removeprefix('secret ')}"
+        text = _read(path)
+        return f"{path} cannot be read" if text == "?" else f"{path} holds {text!a}" if PREFIX in text else ""
+    if what == "dumpable":
+        owner, uid = os.stat(f"/proc/{pid}/environ").st_uid, fields(pid)["Uid"].split()[0]
+        return f"its files in /proc are of its own uid {uid}" if str(owner) == uid else ""
     if what.startswith("open "):
         limits = _read(f"/proc/{pid}/limits").splitlines()
         bound = next((line.split()[3] for line in limits if line.startswith("Max open files")), "?")

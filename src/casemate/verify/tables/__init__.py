@@ -50,6 +50,6 @@ def selected(only: Iterable[str], profile: Profile, *, root: bool) -> tuple[Prob
     known = {probe.id for probe in PROBES} | {probe.family for probe in PROBES}
     if unknown := [name for name in wanted if name not in known]:
         raise PolicyError(f"no such probe or family: {', '.join(unknown)}")
-    left_out = frozenset() if root else identity.AS_ROOT | neighbours.AS_ROOT
+    left_out = frozenset() if root else identity.AS_ROOT | neighbours.AS_ROOT | control.AS_ROOT
     named = (p for p in PROBES if not wanted or p.id in wanted or p.family in wanted)
     return tuple(under(p, profile) for p in named if p.id not in left_out and applies(p, profile))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from casemate.verify.model import Probe
 from casemate.verify.tables.rows import CONTROL
 
-MINIMUM = 6
+MINIMUM = 9
 _B = "control"
 
 
@@ -20,6 +20,11 @@ PROBES: tuple[Probe, ...] = (
     _above("policy", "makes the process above it a batch process", "scheduled()", "policy"),
     # Not in a fork: who traces must live to be seen.
     _above("trace", "traces the process above it", "traced()", "tracer", "proc-tracing", isolated=False),
+    _above("dumpable", "could open what belongs to the process above it", "''", "dumpable", "undumpable"),
+    _above("environment", "has an environment above it that tells something", "''", "secret environ", "environment"),
+    _above("command-line", "has a command line above it that tells something", "''", "secret cmdline", "command-line"),
     Probe("control.interrupt", "sends the process above it every signal", CONTROL, "interrupted()", "first-signals",
           "outcome", "signals", expect="exited"),
 )  # fmt: skip
+AS_ROOT = frozenset({"control.dumpable", "control.environment", "control.command-line"})
+"""A user may not look at what is not dumpable, and has one uid."""
