@@ -54,6 +54,6 @@ PROBES: tuple[Probe, ...] = (
     ),
     Probe(
         "descriptors.take-terminal", "takes a controlling terminal (TIOCSCTTY)", KERNEL,
-        "reached('ioctl', 0, 0x540E, 0)", "seccomp", "filter", _B, "ioctl 0 0x540E",
+        "reached('ioctl', 0, 0x540E, 0)", "seccomp", "filter", _B, "ioctl 0 0x540E", unless="set",
     ),
 )  # fmt: skip
