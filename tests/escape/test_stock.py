@@ -140,6 +140,20 @@ def test_twin_what_is_handed_out_twice_gives_the_first_ones_output_to_the_second
         assert running.finish(60) == {"first": "SandboxFault", "second": "of the first\n"}
 
 
+def private(pid: int) -> int:
+    """KiB that a process wrote and shares with nobody (proc_pid_smaps(5))."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty:"))
+
+
+@pytest.mark.parametrize(("template", "copies"), [("cad", True), ("light", False)])
+def test_what_waits_for_a_cad_job_has_taken_its_copies_ahead(template: str, copies: bool) -> None:
+    # A light job writes to few pages, so nothing is rehearsed there: that is what a guest has without copies.
+    with Host(stock=Stock(size=1)) as host, prepared(host, open_request(host, WHERE, template), 1) as ready:
+        (pid,) = ready.pids.values()
+        assert wait_until(lambda: private(pid) > 4096, 10 if copies else 1) is copies
+
+
 # --- of exactly its kind ------------------------------------------------------------------------------------------
 
 
