@@ -9,7 +9,7 @@ from collections.abc import Callable
 from casemate.launcher import syscalls
 from casemate.policy import Profile
 from casemate.runtime import surface
-from casemate.verify.model import Probe
+from casemate.verify.model import DEADLINE, Probe
 
 CLOSED = "exited; refused EPERM,EROFS,EACCES,RuntimeError"
 """What must be seen of a road that a profile closes."""
@@ -55,7 +55,7 @@ def under(probe: Probe, profile: Profile) -> Probe:
     limits = tuple((name, min(value, getattr(profile.limits, name))) for name, value in probe.limits)
     if probe.needs and not set(probe.needs) <= {*surface_of(profile).calls, *profile.filesystem.writable}:
         return dataclasses.replace(
-            probe, code=f"closed({probe.code!r})", expect=CLOSED, twin="seccomp", deadline=Probe.deadline,
+            probe, code=f"closed({probe.code!r})", expect=CLOSED, twin="seccomp", deadline=DEADLINE,
             limits=limits,
         )  # fmt: skip
     if probe.killed and profile.limits.output_overflow == "kill":

@@ -16,6 +16,8 @@ class Verdict(StrEnum):
     """Open, and the profile names it among what it does not hold."""
 
 
+DEADLINE = 10.0
+"""Seconds that a job may take, unless its probe says otherwise."""
 VM = "vm"
 """The twin of a probe whose effect would be host-wide: it is shown in a virtual machine, nowhere else."""
 
@@ -47,7 +49,7 @@ class Probe:
     """Witness `outcome`: what the keeper must have seen, for batches of whole jobs (expect.py)."""
     limits: tuple[tuple[str, float], ...] = ()
     """Rows of the profile's [limits], tightened for this job: an open wall costs the host little then."""
-    deadline: float = 10.0
+    deadline: float = DEADLINE
     """Seconds that the job may take."""
     needs: tuple[str, ...] = ()
     """Calls, and "/tmp", without which there is no such road: a profile that has not all of them must refuse it."""
