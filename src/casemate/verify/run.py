@@ -66,7 +66,7 @@ def _stage(settings: Settings, probes: tuple[Probe, ...], environment: Mapping[s
     A user cannot make a network namespace without a user namespace, in which root's files are nobody's.
     """
     order: dict[str, object] = {"profile": _absolute(settings.profile), "template": settings.template}
-    order["probes"] = [probe.id for probe in probes]
+    order |= {"probes": [probe.id for probe in probes], "together": True}
     with contextlib.ExitStack() as stack:
         if os.geteuid() == 0:
             arguments = [json.dumps({**order, "network": True})]
@@ -105,7 +105,8 @@ def twin_findings(
     with _directory() as directory:
         edits = tuple(edit for guard in guards for edit in GUARDS[guard])
         package = harness.weakened(directory, (*edits, harness.BLIND, harness.SHIFTED))
-        order = {"profile": _absolute(profile), "template": "light", "probes": [p.id for p in probes], "network": False}
+        order: dict[str, object] = {"profile": _absolute(profile), "template": "light", "network": False}
+        order |= {"probes": [probe.id for probe in probes], "together": False}  # an attack that works changes things
         arguments = [json.dumps(order)]
         with harness.harness(STAGE, arguments, package, environment, harness.Bounds(), _shown(profile)) as started:
             return {found.id: found for found in _findings(started, abandon=True)}

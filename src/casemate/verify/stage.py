@@ -29,7 +29,7 @@ from casemate.control.leases import LOCAL
 from casemate.errors import CasemateError
 from casemate.launcher import syscalls
 from casemate.model import RunResult
-from casemate.runtime.surface import Surface, numbers
+from casemate.runtime.surface import ERRNO, Surface, answer, numbers
 from casemate.verify import admitted, answers, batches, judge, look, network
 from casemate.verify.canaries import Canaries, plant_decoys
 from casemate.verify.model import Probe, Seen
@@ -37,7 +37,10 @@ from casemate.verify.network import Impostors
 from casemate.verify.source import Source
 from casemate.verify.tables import PROBES, SYSCALLS
 
-DEADLINE = 20.0
+DEADLINE = 60.0
+"""Seconds that a batch may take; on a quiet machine it takes one or two."""
+TOGETHER = 12
+"""Probes that share a fork."""
 TEMPLATE_BYTES = 8 << 30
 """More than any template has mapped: its limits are above what it has."""
 
@@ -55,6 +58,7 @@ class Stage:
     """What a further Host must be made with."""
     stack: contextlib.ExitStack
     """Holds what lives as long as the stage."""
+    together: int = TOGETHER
     machine: str = dataclasses.field(default_factory=lambda: os.uname().machine)
 
     _other: list[Host] = dataclasses.field(default_factory=list)
@@ -63,7 +67,12 @@ class Stage:
         """A second Host: another keeper with rooms and uids of its own, as another tenant has."""
         if not self._other:
             self._other.append(self.stack.enter_context(Host(stock=Stock(0), **self.host_arguments)))
+            self.warm(self._other[0])
         return self._other[0]
+
+    def warm(self, host: Host) -> None:
+        """Have its room and template stand, which may take longer than a probe's deadline."""
+        host.execute(dataclasses.replace(self.request(b""), deadline=None), runs.Cancellation(), lambda _: None)
 
     def request(
         self, source: bytes, limits: Mapping[str, float] | None = None, deadline: float = DEADLINE,
@@ -134,19 +143,23 @@ class Stage:
             "Max address space": limits.address_space + TEMPLATE_BYTES, "Max data size": limits.data + TEMPLATE_BYTES,
         }  # fmt: skip
 
+    def _odd_refusals(self) -> dict[str, int]:
+        """By number, what the set answers with an errno other than EPERM, as JSON has it."""
+        code = [self.surface.program]
+        said = {n: answer(code, self.machine, n, (-1,) * 6) for n in range(answers.NUMBERS)}
+        return {str(n): value for n, (kind, value) in said.items() if kind == ERRNO and value != errno.EPERM}
+
     def values(self) -> dict[str, object]:
         """What a probe may know: where to look, never what is there."""
-        profile = self.host.admitted(self.profile)
-        refusals = self.surface.refusals(SYSCALLS, self.machine)
-        known = numbers(SYSCALLS)
+        profile, known = self.host.admitted(self.profile), numbers(SYSCALLS)
         return {
-            "numbers": known, "numbers_end": answers.NUMBERS, "refusals": refusals,
-            "odd_refusals": {str(known[name]): code for name, code in refusals.items() if code != errno.EPERM},
+            "numbers": known, "refusals": self.surface.refusals(SYSCALLS, self.machine),
+            "numbers_end": answers.NUMBERS, "odd_refusals": self._odd_refusals(),
             "allowed": sorted(self.surface.numbers),
             "places": [str(place.directory) for place in self.canaries.places],
             "abstract": self.impostors.abstract.decode("latin-1"), "caller": os.getpid(),
             "keeper": self.host.keeper_pid or 0,
-            "masked": profile.proc.view == "masked", "families": [1] if profile.limits.sockets else [],
+            "together": self.together, "masked": profile.proc.view == "masked", "families": [1] if profile.limits.sockets else [],
             "variables": list(profile.environment.variables),
         }  # fmt: skip
 
@@ -179,7 +192,7 @@ def _ceiling(of_host: bool) -> dict[str, Any]:
 
 
 def main(argv: list[str]) -> int:
-    """Arguments: one JSON object, `{"profile", "template", "probes", "network"}`."""
+    """Arguments: one JSON object, `{"profile", "template", "probes", "network", "together"}`."""
     order = json.loads(argv[0])
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # nothing that a library prints is taken for a finding
@@ -197,7 +210,9 @@ def main(argv: list[str]) -> int:
         impostors = stack.enter_context(Impostors(os.urandom(8).hex()))
         arguments = _ceiling(order["network"])
         host = stack.enter_context(Host(stock=Stock(0), **arguments))
-        stage = Stage(host, order["profile"], order["template"], canaries, impostors, arguments, stack)
+        together = TOGETHER if order["together"] else 1
+        stage = Stage(host, order["profile"], order["template"], canaries, impostors, arguments, stack, together)
+        stage.warm(host)
         image = stage.request(b"").image
         profile = host.admitted(order["profile"])
         say(

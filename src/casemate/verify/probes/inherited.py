@@ -1,21 +1,21 @@
 """Looks for canaries and for names in what the process was started with."""
 
 
-def scan_memory(only="", limit=256 << 20):
-    """Canaries in every readable mapping of this process, or in those of one name."""
+def scan_memory(only="", step=16 << 20):
+    """Canaries in this process's own memory: every readable mapping that is not of a file, or those of one name."""
     found, seen = set(), 0
     with open("/proc/self/maps") as file:
-        lines = file.read().splitlines()
+        lines = [line.split() for line in file]
     with open("/proc/self/mem", "rb", buffering=0) as memory:
-        for line in lines:
-            span, rights = line.split()[:2]
-            low, high = (int(part, 16) for part in span.split("-"))
-            if "r" not in rights or "[v" in line or high - low > limit or only not in line:
+        for span, rights, _, _, inode, *name in lines:
+            if "r" not in rights or inode != "0" or only not in "".join(name) or "[v" in "".join(name):
                 continue
-            with contextlib.suppress(OSError, ValueError):
-                memory.seek(low)
-                found.update(canaries(memory.read(high - low)))
-                seen += high - low
+            low, high = (int(part, 16) for part in span.split("-"))
+            for place in range(low, high, step):
+                with contextlib.suppress(OSError, ValueError):
+                    memory.seek(place)
+                    found.update(canaries(memory.read(min(step + 64, high - place))))
+                    seen += 1
     if not seen:
         raise RuntimeError("no memory could be read")
     return sorted(found)

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import json
+import mmap
 import os
 import re
 import select
@@ -22,6 +23,7 @@ except (ImportError, OSError):
 
 CANARY = re.compile(rb"casemate-canary-" + rb"[0-9a-f]{32}")
 WAIT = 4.0
+TO_BE_SEEN = 40.0
 
 
 def tell(name, **answer):
@@ -51,22 +53,31 @@ def tried(name, code):
     return {"got": cut(found)} if found else {"refused": "nothing", "detail": cut(found)}
 
 
-def attempt(name, code, isolated):
-    """In a fork where there may be one, because an attack may end or change the process it runs in."""
-    pid = -1
-    if isolated:
+def attempt(probes):
+    """Probes one after the other in a fork, because an attack may end, hang or change the process it runs in.
+
+    What ends the fork ends its own probe only: killed for a call it was refused, otherwise it gives no answer. Where
+    nobody may fork they run here.
+    """
+    begun = mmap.mmap(-1, 4096)  # shared: how many of them have begun
+    while probes:
+        begun[0] = 0
+        pid = -1
         with contextlib.suppress(OSError):
             pid = os.fork()
-    if pid == 0:
-        signal.setitimer(signal.ITIMER_REAL, WAIT)
-        tell(name, **tried(name, code))
-        os._exit(0)
-    if pid < 0:
-        tell(name, **tried(name, code))
-        return
-    _, status = os.waitpid(pid, 0)
-    if os.WIFSIGNALED(status):
-        tell(name, refused=f"signal {os.WTERMSIG(status)}", detail="")
+        if pid <= 0:
+            for name, code, _ in probes:
+                begun[0] += 1
+                if pid == 0:
+                    signal.setitimer(signal.ITIMER_REAL, WAIT)
+                tell(name, **tried(name, code))
+            if pid == 0:
+                os._exit(0)
+            return
+        _, status = os.waitpid(pid, 0)
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGSYS:
+            tell(probes[begun[0] - 1][0], refused="SIGSYS", detail="")
+        probes = probes[max(1, begun[0]) :]
 
 
 def call(name, *arguments):
@@ -131,14 +142,24 @@ def wait_to_be_seen():
     released = []
     signal.signal(signal.SIGUSR1, lambda *_: released.append(True))
     os.dup2(1, CONFIG["mark"])
-    end = time.monotonic() + 10
+    end = time.monotonic() + TO_BE_SEEN
     while not released and time.monotonic() < end:
         rest(0.01)
 
 
 def run_probes():
-    for name, code, isolated in CONFIG["probes"]:
-        attempt(name, code, isolated)
+    """Forks are costly for a process that holds a CAD library, so several probes share one (`together`)."""
+    group = []
+    for probe in CONFIG["probes"]:
+        name, code, isolated = probe
+        if isolated:
+            group.append(probe)
+        if not isolated or len(group) == CONFIG["together"]:
+            attempt(group)
+            group = []
+        if not isolated:
+            tell(name, **tried(name, code))
+    attempt(group)
     if CONFIG["look"]:
         wait_to_be_seen()
     tell("end")
