@@ -14,8 +14,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import functools
 import json
 import os
+import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -143,23 +145,25 @@ class Stage:
             "Max address space": limits.address_space + TEMPLATE_BYTES, "Max data size": limits.data + TEMPLATE_BYTES,
         }  # fmt: skip
 
-    def _odd_refusals(self) -> dict[str, int]:
-        """By number, what the set answers with an errno other than EPERM, as JSON has it."""
+    @functools.cached_property
+    def _calls(self) -> dict[str, object]:
+        """What a probe may know of system calls; `odd_refusals`, by number, are errnos other than EPERM."""
         code = [self.surface.program]
         said = {n: answer(code, self.machine, n, (-1,) * 6) for n in range(answers.NUMBERS)}
-        return {str(n): value for n, (kind, value) in said.items() if kind == ERRNO and value != errno.EPERM}
+        odd = {str(n): value for n, (kind, value) in said.items() if kind == ERRNO and value != errno.EPERM}
+        return {
+            "numbers": numbers(SYSCALLS), "refusals": self.surface.refusals(SYSCALLS, self.machine),
+            "numbers_end": answers.NUMBERS, "odd_refusals": odd, "allowed": sorted(self.surface.numbers),
+        }  # fmt: skip
 
     def values(self) -> dict[str, object]:
         """What a probe may know: where to look, never what is there."""
-        profile, known = self.host.admitted(self.profile), numbers(SYSCALLS)
+        profile = self.host.admitted(self.profile)
         return {
-            "numbers": known, "refusals": self.surface.refusals(SYSCALLS, self.machine),
-            "numbers_end": answers.NUMBERS, "odd_refusals": self._odd_refusals(),
-            "allowed": sorted(self.surface.numbers),
-            "places": [str(place.directory) for place in self.canaries.places],
+            **self._calls, "places": [str(place.directory) for place in self.canaries.places],
             "abstract": self.impostors.abstract.decode("latin-1"), "caller": os.getpid(),
-            "keeper": self.host.keeper_pid or 0,
-            "together": self.together, "masked": profile.proc.view == "masked", "families": [1] if profile.limits.sockets else [],
+            "keeper": self.host.keeper_pid or 0, "together": self.together, "masked": profile.proc.view == "masked",
+            "families": [socket.AF_UNIX] if profile.limits.sockets else [],
             "variables": list(profile.environment.variables),
         }  # fmt: skip
 

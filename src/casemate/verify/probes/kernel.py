@@ -44,10 +44,13 @@ def ran():
 # Without arguments they do something: they end, stop or split the process, or act on the whole host.
 _HARMFUL = ("fork", "vfork", "pause", "exit", "exit_group", "rt_sigreturn", "vhangup", "sync", "setsid", "munlockall")
 
+# uretprobe and uprobe of x86-64: the kernel lets them past every filter, and ends who calls them by hand with SIGILL.
+_PAST_EVERY_FILTER = (335, 336) if os.uname().machine == "x86_64" else ()
+
 
 def sweep():
     """Every number outside the set, with arguments that can have no effect; stops at the eighth surprise."""
-    skipped = {CONFIG["numbers"].get(name) for name in _HARMFUL} | set(CONFIG["allowed"])
+    skipped = {CONFIG["numbers"].get(name) for name in _HARMFUL} | set(CONFIG["allowed"]) | set(_PAST_EVERY_FILTER)
     odd = []
     tried_numbers = 0
     for number in range(CONFIG["numbers_end"]):

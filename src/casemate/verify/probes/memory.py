@@ -142,6 +142,7 @@ def pairs():
                     while True:
                         one.send(bytes(4096))
 
+    keep(socket.socketpair())  # where there are none, it is said here
     for _ in range(6):
         child(fill)
     waits()
