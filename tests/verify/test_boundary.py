@@ -43,7 +43,7 @@ def test_each_layer_that_is_off_changes_a_row(layer: str) -> None:
     assert changed, f"{layer} is off, and no property knows"
     for state in changed.values():
         assert state.state == MISSING
-        assert state.missing == (layer,)
+        assert state.missing() == (layer,)
 
 
 @pytest.mark.parametrize("layer", [name for name in ALL if not name.startswith("inspect.")])

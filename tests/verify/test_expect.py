@@ -12,7 +12,7 @@ from casemate.verify import expect
 QUIET = Stream(b"", 0, False)
 RESULT = RunResult(
     "id", Outcome(Reason.EXITED, Stage.SCRIPT, exit_code=0), Stream(b"said", 4, False), QUIET, (), {},
-    Usage(1.0, 0.5, 60 << 20, 10, refused=("disk_bytes",)), Enforcement("cad", "", "", ()),
+    Usage(1.0, 0.5, 60 << 20, 10, refused=("disk_bytes",)), Enforcement("cad", "", "", ()), trusted=True,
 )  # fmt: skip
 LIMITED = dataclasses.replace(RESULT, outcome=Outcome(Reason.LIMIT, Stage.SCRIPT, limit=Limit.MEMORY))
 KILLED = dataclasses.replace(RESULT, outcome=Outcome(Reason.SIGNALED, Stage.SCRIPT, signal=9))

@@ -44,7 +44,7 @@ def _show(row: State) -> None:
     families = Counter(name.partition(".")[0] for name in row.probes)
     tried = ", ".join(f"{family} ({count})" for family, count in families.items())
     terminal.say(f"  checked by: casemate verify --only {tried}")
-    for layer in row.missing:
+    for layer in row.missing():
         terminal.say(f"  not on: {layer}", "red" if row.state == MISSING else "yellow")
     for text in row.not_held:
         terminal.say(f"  not held: {text}", "yellow")

@@ -47,7 +47,6 @@ class State:
     """What the profile itself says of it."""
     not_covered: str
 
-    @property
     def missing(self) -> tuple[str, ...]:
         """Layers that were not on."""
         layers = [layer for holding in self.mechanisms for layer in holding.layers]
