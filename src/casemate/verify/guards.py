@@ -260,7 +260,7 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     "deadline": ((EXECUTION, "            if now >= self._wall_deadline():", "            if False:"),),
     "cpu-time": (
         (EXECUTION, "                if 0 < self.kind.bounds.cpu <= self._cpu():", "                if False:"),
-        (EXECUTION, "        return gate or 0 < self.kind.bounds.cpu <= spent + CPU_SLACK", "        return gate"),
+        (EXECUTION, "        return gate or 0 < self.kind.bounds.cpu <= spent + slack", "        return gate"),
         (LOCKDOWN, "(resource.RLIMIT_CPU, walls.cpu_seconds)", "(resource.RLIMIT_CPU, 4096)"),
     ),
     "output": (
