@@ -45,7 +45,7 @@ def ran():
 _HARMFUL = ("fork", "vfork", "pause", "exit", "exit_group", "rt_sigreturn", "vhangup", "sync", "setsid", "munlockall")
 
 # uretprobe and uprobe of x86-64: the kernel lets them past every filter, and ends who calls them by hand with SIGILL.
-_PAST_EVERY_FILTER = (335, 336) if os.uname().machine == "x86_64" else ()
+_PAST_EVERY_FILTER = (335, 336) if CONFIG["machine"] == "x86_64" else ()
 
 
 def sweep():

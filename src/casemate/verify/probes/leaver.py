@@ -27,11 +27,12 @@ def leave():
             left.append(path)
     with contextlib.suppress(OSError):
         os.chmod("/tmp", 0o1777)
-    kept = open(f"/tmp/{name}-deleted", "wb")  # noqa: SIM115
-    kept.write(secret * 1000)
-    kept.flush()
-    os.unlink(f"/tmp/{name}-deleted")
-    globals()["KEPT"] = [secret * 100000, kept]
+    globals()["KEPT"] = [secret * 100000]
+    with contextlib.suppress(OSError):
+        KEPT.append(open(f"/tmp/{name}-deleted", "wb"))
+        KEPT[1].write(secret * 1000)
+        KEPT[1].flush()
+        os.unlink(f"/tmp/{name}-deleted")
     sys.modules["left_behind"] = secret
     with contextlib.suppress(OSError):
         number = libc.shmget(0x6C6566, 4096, 0o1666)
