@@ -162,7 +162,8 @@ class Stage:
         return {
             **self._calls, "places": [str(place.directory) for place in self.canaries.places],
             "abstract": self.impostors.abstract.decode("latin-1"), "caller": os.getpid(),
-            "machine": self.machine, "keeper": self.host.keeper_pid or 0, "together": self.together, "masked": profile.proc.view == "masked",
+            "machine": self.machine, "keeper": self.host.keeper_pid or 0, "together": self.together,
+            "masked": profile.proc.view == "masked",
             "families": [socket.AF_UNIX] if profile.limits.sockets else [],
             "variables": list(profile.environment.variables),
         }  # fmt: skip

@@ -29,7 +29,7 @@ def leave():
         os.chmod("/tmp", 0o1777)
     globals()["KEPT"] = [secret * 100000]
     with contextlib.suppress(OSError):
-        KEPT.append(open(f"/tmp/{name}-deleted", "wb"))
+        KEPT.append(open(f"/tmp/{name}-deleted", "wb"))  # noqa: SIM115
         KEPT[1].write(secret * 1000)
         KEPT[1].flush()
         os.unlink(f"/tmp/{name}-deleted")
