@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import stat
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,8 @@ class Look:
     """The other processes of its user namespace: the sandbox's init, and the first of the execution."""
     others: dict[str, set[str]]
     """The same of this process and of the guest's parent, which is outside the sandbox."""
+    null: frozenset[str]
+    """Mount points that are the null device: masks."""
 
     def shows(self, trace: str, limits: Mapping[str, int]) -> str:
         """What matches a trace, "" if nothing.
@@ -125,6 +128,7 @@ class Look:
         own = {row[4]: row[5].split(",") for row in rows}
         if kind == "mounts":
             found = [p for p in options if "ro" not in own[p] and not p.startswith(("/tmp", "/dev/"))]
+            found = [p for p in found if p not in self.null]
             return f"writable: {', '.join(found)}" if found else ""
         if rest == "image":
             return "its mount table names the store" if "casemate/images" in self.mounts else ""
@@ -199,16 +203,27 @@ def take(pid: int) -> Look:
     """Look at a process; raises OSError if it is gone."""
     status = fields(pid)
     parent = int(status.get("PPid", "0")) or os.getpid()
-    stat = _numbers(pid)
+    numbers = _numbers(pid)
     files = {name: _read(f"/proc/{pid}/{name}") for name in _FILES}
     own = _namespaces(pid)
-    files |= {"session": stat[3], "nice": stat[16], "rt_priority": stat[37], "policy": stat[38]}
+    files |= {"session": numbers[3], "nice": numbers[16], "policy": numbers[38]}
     return Look(
         pid, status, tuple(_targets(pid)), _read(f"/proc/{pid}/maps"),
         _read(f"/proc/{pid}/mountinfo"), files, os.readlink(f"/proc/{pid}/root"),
         own, tuple(other for other in in_namespace("user", own["user"][6:-1]) if other != pid),
-        {kind: {_namespaces(other)[kind] for other in (os.getpid(), parent)} for kind in KINDS},
+        {kind: {_namespaces(other)[kind] for other in (os.getpid(), parent)} for kind in KINDS}, _null(pid),
     )  # fmt: skip
+
+
+def _null(pid: int) -> frozenset[str]:
+    found = set()
+    for line in _read(f"/proc/{pid}/mountinfo").splitlines():
+        point = line.split()[4] if len(line.split()) > 4 else ""
+        with contextlib.suppress(OSError):
+            seen = os.stat(f"/proc/{pid}/root{point}")
+            if stat.S_ISCHR(seen.st_mode) and seen.st_rdev == os.makedev(1, 3):
+                found.add(point)
+    return frozenset(found)
 
 
 KINDS = ("user", "mnt", "net", "ipc", "uts", "pid", "cgroup")

@@ -151,8 +151,9 @@ class Stage:
         code = [self.surface.program]
         said = {n: answer(code, self.machine, n, (-1,) * 6) for n in range(answers.NUMBERS)}
         odd = {str(n): value for n, (kind, value) in said.items() if kind == ERRNO and value != errno.EPERM}
+        refusals = {"socket": errno.EAFNOSUPPORT} | self.surface.refusals(SYSCALLS, self.machine)
         return {
-            "numbers": numbers(SYSCALLS), "refusals": self.surface.refusals(SYSCALLS, self.machine),
+            "numbers": numbers(SYSCALLS), "refusals": refusals,
             "numbers_end": answers.NUMBERS, "odd_refusals": odd, "allowed": sorted(self.surface.numbers),
         }  # fmt: skip
 

@@ -56,8 +56,8 @@ def link_above():
 
 def second_name():
     def make(path):
-        sized("first", 8)
-        os.link("first", path)
+        sized(os.path.basename(path), 8)
+        os.link(os.path.basename(path), path)
 
     instead(make)
 

@@ -83,7 +83,15 @@ def writable_mounts():
     """Mounts other than the one for writing that are not read-only; a device node's mount holds no files."""
     with open("/proc/self/mountinfo") as file:
         options = {row[4]: row[5].split(",") for row in map(str.split, file)}  # the last on a point is in force
-    return [point for point in options if "ro" not in options[point] and not point.startswith(("/tmp", "/dev/"))]
+    writable = [point for point in options if "ro" not in options[point] and not point.startswith(("/tmp", "/dev/"))]
+    return [point for point in writable if not is_null(point)]  # which masks what is not shown
+
+
+def is_null(path):
+    try:
+        return os.stat(path).st_rdev == os.makedev(1, 3)
+    except OSError:
+        return False
 
 
 def mapped_code():
