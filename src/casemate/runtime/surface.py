@@ -47,13 +47,12 @@ class Surface:
     @property
     def program(self) -> bytes:
         """The BPF program, as it is given to the kernel."""
-        return base64.b64decode(seccomp.compiled(self.name, unix=self.unix, inet=self.inet), validate=True)
+        return _program(self)
 
     @property
     def calls(self) -> frozenset[str]:
         """The calls that some arguments get through."""
-        wanted = seccomp.load(self.name)
-        return frozenset(c for c in wanted.calls if wanted.rule(c, unix=self.unix, inet=self.inet) != ())
+        return _calls(self)
 
     @property
     def numbers(self) -> frozenset[int]:
@@ -68,6 +67,17 @@ class Surface:
                 kind, value = answer(code, machine, number)
                 found[call] = value if kind == ERRNO else errno.EPERM
         return found
+
+
+@functools.cache
+def _program(of: Surface) -> bytes:
+    return base64.b64decode(seccomp.compiled(of.name, unix=of.unix, inet=of.inet), validate=True)
+
+
+@functools.cache
+def _calls(of: Surface) -> frozenset[str]:
+    wanted = seccomp.load(of.name)
+    return frozenset(call for call in wanted.calls if wanted.rule(call, unix=of.unix, inet=of.inet) != ())
 
 
 def answer(programs: Iterable[bytes], machine: str, number: int, arguments: tuple[int, ...] = ()) -> tuple[str, int]:
