@@ -38,11 +38,9 @@ ALLOWANCES: dict[str, Callable[[Probe, Profile], bool]] = {
     "executing": lambda _, profile: profile.filesystem.exec_writable,
     "tree": lambda _, profile: profile.artifacts.inspection == "none",
     "landlock": lambda _, profile: profile.kernel.landlock != "required" and syscalls.landlock_abi() == 0,
-    "processes": lambda _, profile: profile.limits.processes == 1,
 }
 """set: its system call set admits the very call of the trace. tree: files are not named, all that is left is taken.
-landlock: the kernel has none, and the profile does without it (`enforcement.degraded` tells).
-processes: there is nobody to do it with."""
+landlock: the kernel has none, and the profile does without it (`enforcement.degraded` tells)."""
 
 
 def applies(probe: Probe, profile: Profile) -> bool:
