@@ -81,7 +81,32 @@ def test_the_edits_of_a_guard_match_once(name: str) -> None:
 
 
 def test_every_guard_is_the_twin_of_something() -> None:
-    assert set(guards.GUARDS) == {probe.twin for probe in PROBES} - {VM}
+    under = [selected((), load_profile(name), root=True) for name in ("cad", "strict")]
+    assert set(guards.GUARDS) == {probe.twin for probes in (PROBES, *under) for probe in probes} - {VM}
+
+
+# What `python` means to allow, worked out by hand from its rows and its set.
+ALLOWED = {
+    "kernel.accept4", "kernel.bind", "kernel.connect", "kernel.execve", "kernel.fcntl-lock", "kernel.fcntl-open-lock",
+    "kernel.flock", "kernel.link", "kernel.linkat", "kernel.listen", "kernel.map-writable-code", "kernel.setpgid",
+    "kernel.setsid", "kernel.setsockopt", "kernel.symlink", "kernel.symlinkat", "kernel.timer-create",
+    "network.family-unix",
+    "files.execute-image", "files.execute-loader", "files.execute-written", "files.map-executable",
+    "files.node-tty", "files.node-ptmx", "files.node-pts-ptmx", "artifacts.named-outside",
+    "descriptors.take-terminal",
+    *(f"proc.{name}" for name in ("cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "uptime", "version", "vmstat",
+      "sys-fs-file-nr", "sys-kernel-core-pattern", "sys-kernel-hostname", "sys-kernel-osrelease",
+      "sys-kernel-random-boot-id", "sys-kernel-randomize-va-space", "sys-vm-overcommit-memory")),
+}  # fmt: skip
+
+
+def test_what_a_general_profile_allows_is_left_out_and_nothing_else() -> None:
+    every = {probe.id for probe in PROBES}
+    assert every - {probe.id for probe in selected((), load_profile("python"), root=True)} == ALLOWED
+    # Its files are not named; of all else it allows no more than cad.
+    assert every - {probe.id for probe in selected((), load_profile("strict"), root=True)} == {
+        "artifacts.named-outside"
+    }
 
 
 def test_nothing_is_left_out_under_cad_but_what_a_user_other_than_root_cannot_have() -> None:

@@ -38,11 +38,12 @@ def numbers(names: Iterable[str]) -> dict[str, int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """A system call set as a profile uses it: with sockets of AF_UNIX, with TCP ones, or without."""
+    """A system call set as a profile uses it: with sockets of AF_UNIX, with TCP ones, with terminals, or without."""
 
     name: str
     unix: bool
     inet: bool
+    pty: bool = False
 
     @property
     def program(self) -> bytes:
@@ -71,13 +72,13 @@ class Surface:
 
 @functools.cache
 def _program(of: Surface) -> bytes:
-    return base64.b64decode(seccomp.compiled(of.name, unix=of.unix, inet=of.inet), validate=True)
+    return base64.b64decode(seccomp.compiled(of.name, unix=of.unix, inet=of.inet, pty=of.pty), validate=True)
 
 
 @functools.cache
 def _calls(of: Surface) -> frozenset[str]:
     wanted = seccomp.load(of.name)
-    return frozenset(call for call in wanted.calls if wanted.rule(call, unix=of.unix, inet=of.inet) != ())
+    return frozenset(call for call in wanted.calls if wanted.rule(call, unix=of.unix, inet=of.inet, pty=of.pty) != ())
 
 
 def answer(programs: Iterable[bytes], machine: str, number: int, arguments: tuple[int, ...] = ()) -> tuple[str, int]:

@@ -18,8 +18,9 @@ CLOSED = "exited; refused EPERM,EROFS,EACCES,RuntimeError"
 def surface_of(profile: Profile) -> surface.Surface:
     """The system calls that it admits."""
     return surface.Surface(
-        profile.kernel.syscalls, unix=profile.limits.sockets > 0, inet=profile.network.egress != "none"
-    )
+        profile.kernel.syscalls, unix=profile.limits.sockets > 0, inet=profile.network.loopback == "up",
+        pty=profile.devices.pty,
+    )  # fmt: skip
 
 
 def _admits_call(probe: Probe, profile: Profile) -> bool:
@@ -51,11 +52,12 @@ def applies(probe: Probe, profile: Profile) -> bool:
 def under(probe: Probe, profile: Profile) -> Probe:
     """The probe as it is for a profile, which may close its road, end it early, or have less of a limit anyway."""
     limits = tuple((name, min(value, getattr(profile.limits, name))) for name, value in probe.limits)
-    if probe.needs and not set(probe.needs) <= {*surface_of(profile).calls, *profile.filesystem.writable}:
+    missing = set(probe.needs) - {*surface_of(profile).calls, *profile.filesystem.writable} if probe.needs else set()
+    if missing:
+        guard = "read-only-tmp" if "/tmp" in missing else "seccomp"
         return dataclasses.replace(
-            probe, code=f"closed({probe.code!r})", expect=CLOSED, twin="seccomp", deadline=DEADLINE,
-            limits=limits,
-        )  # fmt: skip
+            probe, code=f"closed({probe.code!r})", expect=CLOSED, twin=guard, deadline=DEADLINE, limits=limits
+        )
     if probe.killed and profile.limits.output_overflow == "kill":
         return dataclasses.replace(probe, expect=probe.killed, limits=limits)
     return dataclasses.replace(probe, limits=limits)

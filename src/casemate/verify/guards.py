@@ -19,9 +19,9 @@ def without(*steps: str) -> Edit:
 
 
 NO_TREE_CHECK: Edit = (
-    MOUNTS,
-    "    if set(found) != set(expected):",
-    "    return 'not looked at'\n    if set(found) != set(expected):",
+    "launcher/mount_table.py",
+    "    found = _mounted()\n    masks",
+    "    return 'not looked at'\n    found = _mounted()\n    masks",
 )
 _FLAGS = "    syscalls.CLONE_NEWNS | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS"
 _JOINED = (
@@ -79,12 +79,17 @@ _SHARED_TMP: tuple[Edit, ...] = (
     (MOUNTS, '_tmpfs("tmp", "size=16m,nr_inodes=4k,mode=0755")', '_tmpfs("tmp", "size=16m,nr_inodes=4k,mode=1777")'),
     (
         MOUNTS,
-        '    _tmpfs("run", f"size={walls.disk_bytes},nr_inodes={walls.inodes},mode=0755")\n'
+        '    _tmpfs("run", f"size={walls.disk_bytes},nr_inodes={walls.inodes},mode=0755", flags)\n'
         '    os.mkdir("run/tmp", 0o1777)\n    os.chmod("run/tmp", 0o1777)\n'
         '    syscalls.mount("run/tmp", "tmp", None, syscalls.MS_BIND)\n'
         '    syscalls.umount("run", syscalls.MNT_DETACH)\n',
         f'    syscalls.mount("/tmp", "tmp", None, {_BIND})\n',
     ),
+)
+_VISIBLE: tuple[Edit, ...] = (
+    (MOUNTS, 'PROC = ("hidepid=invisible", "subset=pid")', 'PROC = ("hidepid=off", "hidepid=off")'),
+    (MOUNTS, "    if walls.masked:\n", "    if False:\n"),
+    NO_TREE_CHECK,
 )
 _UNSHARED = "    syscalls.unshare(syscalls.CLONE_NEWPID)\n"
 _PIDS: tuple[Edit, ...] = (
@@ -105,14 +110,14 @@ def _planted(code: str) -> tuple[Edit, ...]:
 
 GUARDS: dict[str, tuple[Edit, ...]] = {
     "proc-options": (
-        (MOUNTS, '_PROC = "hidepid=invisible,subset=pid"', '_PROC = "hidepid=off"'), NO_TREE_CHECK, without("landlock"),
+        *_VISIBLE, without("landlock"),
     ),
     "proc-tracing": (
-        (MOUNTS, '_PROC = "hidepid=invisible,subset=pid"', '_PROC = "hidepid=off"'), NO_TREE_CHECK,
+        *_VISIBLE,
         without("landlock", "uid", "capabilities", "undumpable", "seccomp", "no_new_privs"),
     ),
     "proc-writable": (
-        (MOUNTS, '"proc", _INERT | syscalls.MS_RDONLY, _PROC)', '"proc", _INERT, _PROC)'), NO_TREE_CHECK,
+        (MOUNTS, "_INERT | syscalls.MS_RDONLY, ", "_INERT, "), NO_TREE_CHECK,
         without("landlock"),
     ),
     "cgroup-namespace": (
@@ -148,12 +153,10 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
             '    os.mkdir("dev/shm")\n    os.chmod("dev/shm", 0o777)\n',
         ),
         NO_TREE_CHECK, without("landlock"),
-        (MOUNTS, '        if not stat.S_ISCHR(os.stat(f"/dev/{name}").st_mode):', "        if False:"),
     ),
     "executable-tmp": (
         (
-            MOUNTS, '    _tmpfs("run", f"size={walls.disk_bytes}',
-            '    syscalls.mount("tmpfs", "run", "tmpfs", 0, f"size={walls.disk_bytes}',
+            MOUNTS, "    flags = _INERT & ~syscalls.MS_NOEXEC if walls.exec_writable else _INERT\n", "    flags = 0\n",
         ),
         NO_TREE_CHECK, without("seccomp", "landlock"),
     ),
@@ -214,13 +217,17 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         (LOCKDOWN, "        require(left == 0,", "        require(True,"),
     ),
     "landlock": (without("landlock"),),
+    "read-only-tmp": (
+        (MOUNTS, "    if not walls.writable:\n", "    if False:\n"), NO_TREE_CHECK, without("seccomp", "landlock"),
+    ),
     "undumpable": (without("undumpable"),),
     "open-files": (
         (LOCKDOWN, "(resource.RLIMIT_NOFILE, walls.open_files)", "(resource.RLIMIT_NOFILE, 512)"),
     ),
     "collector": (
         ("runtime/artifacts.py", "_RESOLVE = (\n", "_RESOLVE = 0 * (\n"),
-        ("runtime/artifacts.py", " | os.O_NOFOLLOW", ""),
+        ("runtime/artifacts.py", "os.O_NONBLOCK | os.O_NOFOLLOW", "os.O_NONBLOCK"),
+        ("runtime/artifacts.py", "os.O_DIRECTORY | os.O_NOFOLLOW", "os.O_DIRECTORY"),
         ("runtime/artifacts.py", "        if not stat.S_ISREG(seen.st_mode):", "        if False:"),
         ("runtime/artifacts.py", "        if seen.st_nlink != 1:", "        if False:"),
         ("runtime/artifacts.py", "        if seen.st_size > self._each:", "        if False:"),
@@ -265,13 +272,13 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     ),
     "output": (
         ("launcher/capture.py", "                room = self.bound - self.total\n", "                room = CHUNK\n"),
-        (EXECUTION, "        if stream.total > stream.bound and (", "        if False and ("),
+        (EXECUTION, ' if ends and stream.total > stream.bound else ""', ' if False else ""'),
     ),
     "neighbours": (
         *shared("NET", "IPC", "UTS"),
         *_PIDS,
         ("launcher/usermaps.py", "    return 1 + 2 * slot\n", "    return 1\n"),
-        (MOUNTS, '_PROC = "hidepid=invisible,subset=pid"', '_PROC = "hidepid=off"'), *_SHARED_TMP, NO_TREE_CHECK,
+        *_VISIBLE, *_SHARED_TMP,
         without("seccomp", "landlock", "uid", "hostname", "pid"),
     ),
     "recovery": (*_SHARED_TMP, NO_TREE_CHECK, without("landlock")),

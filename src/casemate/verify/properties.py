@@ -135,7 +135,7 @@ BOUNDARY: tuple[Row, ...] = (
             _m(lambda p: f"egress {p.network.egress}, loopback {p.network.loopback}, {p.limits.sockets} sockets",
                "the guest", "guest.seccomp"),
             _m("a network namespace that holds a loopback and nothing else", "inner wall", "room.namespaces",
-               "init.namespaces", "guest.walls"),
+               "init.namespaces", "init.loopback", "guest.walls"),
             _m("Landlock: no TCP, where the kernel has it", "the guest", "guest.landlock"),
         ),
         "what goes out as the job's own result",

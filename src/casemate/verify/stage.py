@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from casemate.control import runs
+from casemate.control import rendered, runs
 from casemate.control.deadline import Deadline
 from casemate.control.host import Host, Stock
 from casemate.control.leases import LOCAL
@@ -140,7 +140,7 @@ class Stage:
         limits = self.host.admitted(self.profile).limits
         return {
             "Max core file size": 0, "Max locked memory": 0, "Max msgqueue size": 0, "Max pending signals": 1024,
-            "Max open files": limits.open_files, "Max processes": limits.processes + runs.PIDS_FIRST,
+            "Max open files": limits.open_files, "Max processes": limits.processes + rendered.PIDS_FIRST,
             "Max file size": limits.file_size, "Max cpu time": round(limits.cpu_time),
             "Max address space": limits.address_space + TEMPLATE_BYTES, "Max data size": limits.data + TEMPLATE_BYTES,
         }  # fmt: skip

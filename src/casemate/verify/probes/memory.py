@@ -186,7 +186,7 @@ def shared_directory():
         with open(f"/dev/shm/f{n}", "wb") as file:
             file.write(bytes(MIB))
 
-    take(more, 40)
+    take(more, ASKED)
 
 
 def locked():
