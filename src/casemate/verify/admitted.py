@@ -37,10 +37,12 @@ ALLOWANCES: dict[str, Callable[[Probe, Profile], bool]] = {
     "pty": lambda _, profile: profile.devices.pty,
     "masked": lambda _, profile: profile.proc.view == "masked",
     "executing": lambda _, profile: profile.filesystem.exec_writable,
+    "alone": lambda _, profile: "futex" not in surface_of(profile).calls,
     "tree": lambda _, profile: profile.artifacts.inspection == "none",
     "landlock": lambda _, profile: profile.kernel.landlock != "required" and syscalls.landlock_abi() == 0,
 }
 """set: its system call set admits the very call of the trace. tree: files are not named, all that is left is taken.
+alone: there are no locks to wait for.
 landlock: the kernel has none, and the profile does without it (`enforcement.degraded` tells)."""
 
 

@@ -148,10 +148,11 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         (
             MOUNTS, '    syscalls.umount("run", syscalls.MNT_DETACH)\n',
             '    syscalls.umount("run", syscalls.MNT_DETACH)\n'
-            '    for name in ("etc", "run", "usr/bin", "usr/share", "usr/lib64", "dev"):\n'
-            '        syscalls.mount("tmpfs", name, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=0777")\n'
-            '    os.mkdir("dev/shm")\n    os.chmod("dev/shm", 0o777)\n',
+            '    for name in ("etc", "run", "usr/bin", "usr/share", "usr/lib64"):\n'
+            '        syscalls.mount("tmpfs", name, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=0777")\n',
         ),
+        (MOUNTS, '"size=64k,nr_inodes=32,mode=0755"', '"size=64k,nr_inodes=32,mode=0777"'),
+        (MOUNTS, "    syscalls.mount_setattr(directory, syscalls.MOUNT_ATTR_RDONLY)\n\n\ndef _code", "\n\ndef _code"),
         NO_TREE_CHECK, without("landlock"),
     ),
     "executable-tmp": (

@@ -178,8 +178,11 @@ def harness(
     with contextlib.ExitStack() as stack:
         maps: list[list[int]] = []
         if os.geteuid() == 0:
-            block, count = claims.State(str(default_state())).uids(*UID_RANGE)
-            extents = (Extent(0, 0), Extent(UID_RANGE[0], block, count))
+            state = claims.State(str(default_state()))
+            extents = [Extent(0, 0)]
+            for _ in range(2):  # a stage has two keepers
+                block, count = state.uids(*UID_RANGE)
+                extents.append(Extent(UID_RANGE[0] + (len(extents) - 1) * count, block, count))
             maps = [[extent.inside, extent.outside, extent.count] for extent in extents]
         # Without bounds only for what has nothing taken out.
         procs = stack.enter_context(_made(bounds)).open_procs() if bounds is not None else ()

@@ -139,7 +139,7 @@ class Look:
 def _changed(pid: int, what: str) -> str:
     """What is different of one of them, or what it tells.
 
-    Its bound on open files, cores, nice value, policy or tracer; whether its files in /proc are its own uid's, as those
+    Its bound on open files, cores, nice value or tracer; whether its files in /proc are its own uid's, as those
     of what is dumpable are (proc(5)); canaries in one of those files.
     """
     if what.startswith("secret "):
@@ -156,7 +156,7 @@ def _changed(pid: int, what: str) -> str:
     status, numbers = fields(pid), _numbers(pid)
     found, wanted = {
         "cores": (status.get("Cpus_allowed_list", "?"), fields(os.getpid())["Cpus_allowed_list"]),
-        "nice": (numbers[16], _numbers(os.getpid())[16]), "policy": (numbers[38], "0"),
+        "nice": (numbers[16], _numbers(os.getpid())[16]),
         "tracer": (status.get("TracerPid", "?"), "0"),
     }[what]  # fmt: skip
     return f"{what} is {found}" if found != wanted else ""
@@ -241,7 +241,8 @@ def waiting(keeper: int) -> list[int]:
 
 def _marked(pid: str) -> bool:
     with contextlib.suppress(OSError):
-        return os.readlink(f"/proc/{pid}/fd/{MARK}") == os.readlink(f"/proc/{pid}/fd/1")
+        mark = os.readlink(f"/proc/{pid}/fd/{MARK}")
+        return mark.startswith("pipe:") and mark == os.readlink(f"/proc/{pid}/fd/1")
     return False
 
 

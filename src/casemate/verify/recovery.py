@@ -31,13 +31,13 @@ def recovery(stage: Stage, probes: tuple[Probe, ...]) -> dict[str, Seen]:
     secret, name = word(), f"left-{secrets.token_hex(6)}"
     values = {**stage.values(), "secret": secret, "name": name}
     stage.run(assemble((), (), {}).text)  # the room stands, and its groups
-    before = _groups()
+    before = _groups(stage)
     leaving = assemble((LEAVER,), ("leaver",), values, body="leave()")
     first = stage.run(leaving.text)
     left = answers(first.stdout.text, leaving.nonces).get(LEAVER.id, {})
     lives = [f"process {pid} lives on" for pid in look.sandboxed(stage.host.keeper_pid or 0)]
     end = time.monotonic() + GROUPS_GONE
-    while (groups := _groups() - before) and time.monotonic() < end:  # the keeper tells first, and then removes
+    while (groups := _groups(stage) - before) and time.monotonic() < end:  # the keeper tells first, and then removes
         time.sleep(0.02)
     outside = [*lives, *_on_host(name), *(f"the cgroup {group} is left" for group in sorted(groups))]
     # The second does not know the secret, only that there was one; and what its files were called.
@@ -71,8 +71,8 @@ def _on_host(name: str) -> list[str]:
     return found
 
 
-def _groups() -> set[str]:
-    """Every cgroup that a keeper below our own group made."""
+def _groups(stage: Stage) -> set[str]:
+    """Every cgroup that our keeper made below our own group."""
     tops = [Path(hierarchy.own) for hierarchy in cgroups.survey().hierarchies]
-    made = [keeper for top in tops for keeper in top.glob("casemate-*")]
-    return {directory for keeper in made for directory, _, _ in os.walk(keeper)}
+    made = [group for top in tops for group in top.glob(f"casemate-{stage.host.keeper_pid}-*")]
+    return {directory for group in made for directory, _, _ in os.walk(group)}

@@ -18,11 +18,6 @@ def reprioritised():
     return "less nice"
 
 
-def scheduled():
-    os.sched_setscheduler(1, os.SCHED_BATCH, os.sched_param(0))
-    return "a batch process"
-
-
 def traced():
     return f"PTRACE_SEIZE gave {call('ptrace', 0x4206, 1, 0, 0)}"
 

@@ -13,7 +13,7 @@ def take(step, enough):
     except OSError as error:
         tell(NAME, refused=errno.errorcode.get(error.errno, "OSError"), detail=f"after {done}")
     except RuntimeError as error:  # a thread that cannot be started
-        tell(NAME, refused="EAGAIN", detail=f"after {done}: {error}")
+        tell(NAME, refused="EAGAIN" if SAYS else "RuntimeError", detail=f"after {done}: {error}")
     except ValueError as error:
         tell(NAME, refused="ValueError", detail=f"after {done}: {error}")
     except MemoryError:

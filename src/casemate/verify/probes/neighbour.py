@@ -3,7 +3,7 @@
 
 def others():
     """Processes that may be somebody else's: all numbers but its own and its parent's."""
-    own = {0, os.getpid(), os.getppid(), 1}
+    own = {0, 1, *own_pids()}
     return [pid for pid in range(1, 400) if pid not in own]
 
 
@@ -71,7 +71,7 @@ def shared_secret():
 
 
 def listed():
-    own = {os.getpid(), os.getppid(), 1}
+    own = {1, *own_pids()}
     return [name for name in os.listdir("/proc") if name.isdigit() and int(name) not in own]
 
 

@@ -22,7 +22,7 @@ def look_at(path):
 
 def other_processes():
     """Processes that are neither this one nor its parent in the sandbox."""
-    own = {os.getpid(), os.getppid()}
+    own = own_pids()
     return [name for name in os.listdir("/proc") if name.isdigit() and int(name) not in own]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from casemate.verify.model import Probe
 from casemate.verify.tables.rows import CONTROL
 
-MINIMUM = 9
+MINIMUM = 8
 _B = "control"
 
 
@@ -17,7 +17,6 @@ PROBES: tuple[Probe, ...] = (
     _above("limits", "lowers a limit of the process above it", "limited()", "open 77"),
     _above("affinity", "chooses the cores of the process above it", "pinned()", "cores"),
     _above("nice", "lowers the priority of the process above it", "reprioritised()", "nice"),
-    _above("policy", "makes the process above it a batch process", "scheduled()", "policy"),
     # Not in a fork: who traces must live to be seen.
     _above("trace", "traces the process above it", "traced()", "tracer", "proc-tracing", isolated=False),
     _above("dumpable", "could open what belongs to the process above it", "''", "dumpable", "undumpable"),

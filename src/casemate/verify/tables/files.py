@@ -11,14 +11,10 @@ BATCH = "files"
 _ROADS = {
     "direct": "place + '/secret'",
     "own-root": "'/proc/self/root' + place + '/secret'",
-    "first-root": "'/proc/1/root' + place + '/secret'",
     "parents": "'../' * 24 + place.lstrip('/') + '/secret'",
     "parents-of-tmp": "'/tmp/' + '../' * 24 + place.lstrip('/') + '/secret'",
     "own-cwd": "'/proc/self/cwd/' + '../' * 24 + place.lstrip('/') + '/secret'",
-    "descriptor-parents": "'/proc/self/fd/0/' + '../' * 24 + place.lstrip('/') + '/secret'",
     "parent-cwd": "f'/proc/{os.getppid()}/cwd/' + '../' * 24 + place.lstrip('/') + '/secret'",
-    "keeper-root": "f'/proc/{CONFIG[\"keeper\"]}/root' + place + '/secret'",
-    "caller-cwd": "f'/proc/{CONFIG[\"caller\"]}/cwd/' + '../' * 24 + place.lstrip('/') + '/secret'",
 }
 _DEEDS = {
     "stat": "os.stat(place + '/secret')",
@@ -49,14 +45,14 @@ CONTROL_SOCKETS = (
 )  # fmt: skip
 SET_ID = "/run/casemate-verify-set-id"
 _METADATA = (
-    "/sys/class/dmi",
+    "/sys/class",
     "/sys/class/net",
     "/sys/devices/system/cpu",
     "/sys/kernel",
     "/sys/fs/cgroup",
     "/sys/module",
 )
-_HOST_ETC = ("/etc/shadow", "/etc/hostname", "/etc/resolv.conf", "/etc/login.defs", "/etc/os-release", "/etc/profile")
+_HOST_ETC = ("/etc/shadow", "/etc/hostname", "/etc/resolv.conf", "/etc/login.defs", "/etc/profile")
 _NODES = ("kmsg", "console", "hwrng", "loop-control", "net", "cpu", "fuse", "kvm", "vsock", "userfaultfd")
 _TERMINALS = ("tty", "ptmx", "pts/ptmx")
 PLACES = ("/etc", "/run", "/usr/bin", "/usr/share", "/dev", "/usr/lib64")

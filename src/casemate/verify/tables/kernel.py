@@ -127,7 +127,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         "kernel.handle-ring", "keeps an io_uring", KERNEL,
         "kept('io_uring_setup', 8, ctypes.create_string_buffer(120))",
-        "seccomp", "look", _B, "fd anon_inode:[io_uring]", isolated=False,
+        "memlock", "look", _B, "fd anon_inode:[io_uring]", isolated=False,
     ),
     Probe(
         "kernel.handle-memory-file", "keeps a memory file", KERNEL, "kept('memfd_create', b'x', 0)", "seccomp", "look",

@@ -21,6 +21,7 @@ _ROADS = {
 _NEEDS = {
     **dict.fromkeys(("children", "copies", "threads", "page_tables"), ("clone",)),
     **dict.fromkeys(("files", "deleted", "mapped_file", "shared_directory"), ("/tmp",)),
+    "image_copies": ("fcntl",),
     "fallocate": ("fallocate", "/tmp"), "pipes": ("pipe2",), "pairs": ("socketpair", "clone"), "grown": ("mremap",),
 }  # fmt: skip
 _CLOSED = {

@@ -18,7 +18,7 @@ _CPU = {
 }  # fmt: skip
 _NEEDS = {
     "asleep": ("clock_nanosleep",), "in_a_child": ("clone",), "stopped": ("clone", "kill"),
-    "own_timers": ("clock_nanosleep",), "blocked": ("futex",), "cpu_four": ("clone",), "cpu_threads": ("clone",),
+    "own_timers": ("clock_nanosleep",), "cpu_four": ("clone",), "cpu_threads": ("clone",),
     "cpu_successors": ("clone",),
 }  # fmt: skip
 
@@ -27,6 +27,7 @@ PROBES: tuple[Probe, ...] = (
         Probe(
             f"time.{slug(name)}", f"{what} past the deadline", TIME, f"{name}()\npassed()", "deadline", "outcome",
             "time", expect="limit wall_time", deadline=1.0, needs=_NEEDS.get(name, ()),
+            unless="alone" if name == "blocked" else "",
         )
         for name, what in _LOOPS.items()
     ),
