@@ -37,7 +37,8 @@ def shared(*kinds: str) -> tuple[Edit, ...]:
         made = made.replace(f" | syscalls.CLONE_NEW{kind}", "")
         # "A | X" or, at the beginning of a line, "| X ".
         joined = joined.replace(f" | syscalls.CLONE_NEW{kind}", "", 1)
-    return ((ROOM, _FLAGS, made), (INIT, _FLAGS, made), ("launcher/site.py", _JOINED, joined))
+    edits = ((ROOM, _FLAGS, made), (INIT, _FLAGS, made), ("launcher/site.py", _JOINED, joined))
+    return (*edits, without("loopback")) if "NET" in kinds else edits
 
 
 _INHERITED: tuple[Edit, ...] = (
