@@ -26,7 +26,7 @@ from typing import Any
 
 from casemate.control import rendered, runs
 from casemate.control.deadline import Deadline
-from casemate.control.host import Host, Stock
+from casemate.control.host import Host, Stock, strongest
 from casemate.control.leases import LOCAL
 from casemate.errors import CasemateError
 from casemate.launcher import syscalls
@@ -217,10 +217,11 @@ def main(argv: list[str]) -> int:
         arguments = _ceiling(order["network"])
         host = stack.enter_context(Host(stock=Stock(0), **arguments))
         together = TOGETHER if order["together"] else 1
-        stage = Stage(host, order["profile"], order["template"], canaries, impostors, arguments, stack, together)
+        chosen_profile = strongest(host) if order["profile"] == "strongest" else order["profile"]
+        stage = Stage(host, chosen_profile, order["template"], canaries, impostors, arguments, stack, together)
         stage.warm(host)
         image = stage.request(b"").image
-        profile = host.admitted(order["profile"])
+        profile = host.admitted(chosen_profile)
         say(
             {
                 "profile": profile.name,
