@@ -61,13 +61,16 @@ class Ground:
         assert keeper is not None
         self.keeper = keeper
         self._job("hostile")
+        assert wait_until(lambda: len(self._sandboxes()) == 1, BOUND)
         already = self._sandboxes()
         self.stand("other")
         self._job("other")
-        wait_until(lambda: len(self._sandboxes()) <= len(already) + 1, BOUND)
-        self._other = "".join(self._sandboxes() - already)
-        """The keeper's name for the job that sleeps in the other room; empty where there are no cgroups."""
-        self._before = self._census()
+        assert wait_until(lambda: len(self._sandboxes()) == 2, BOUND)
+        (self._other,) = self._sandboxes() - already
+        """The keeper's name for the job that sleeps in the other room."""
+        seen = [self._census()]
+        assert wait_until(lambda: seen.append(self._census()) or len(set(seen[-20:])) == 1 < len(seen) - 20, BOUND)
+        self._before = seen[-1]
         self._memory = self._size()
 
     def stand(self, room: str) -> None:
@@ -107,9 +110,8 @@ class Ground:
         with contextlib.closing(finished):
             ended, text = finished.facts, os.pread(finished.stdout, 1000, 0).decode()
         whole = (ended.reason, ended.exit_code, text) == ("exited", 0, f"{TOKEN} given\n")
-        return (
-            ended.reason if whole or ended.reason == "cancelled" else f"{ended.reason} {ended.exit_code} {text[:40]!r}"
-        )
+        well = whole or ended.reason == "cancelled"
+        return ended.reason if well else f"{ended.reason} {ended.exit_code} {text[:40]!r}"
 
     def hostile(self, case: bytes, place: str) -> str:
         """Run a case and look at the others; raises Wrong."""
