@@ -16,7 +16,7 @@ FUZZ = Path(__file__).parent
 SECONDS = 3.0
 """What each script has: most have ended long before, and what a script can do it can do in that."""
 
-SCRIPTS = st.one_of(sources.TREES, sources.SPLICED, sources.damaged())
+SCRIPTS = st.one_of(sources.TREES, sources.TREES, sources.SPLICED, sources.damaged())
 """Of these many are admitted; of random bytes hardly any that does something."""
 
 

@@ -23,6 +23,7 @@ FUZZ = Path(__file__).parent
 INIT, TEMPLATE, ZYGOTE = "launcher/init.py", "launcher/template.py", "launcher/zygote.py"
 INNER = ("builder", "exec", "standing", "init", "placed", "guest", "locked")
 """Places in one sandbox: what is done there may end that sandbox, and nothing else."""
+GUEST = ("guest", "locked")
 OUTER = ("template", "forked", "zygote")
 """Places in the room: what is done there may end the room, and nothing outside of it."""
 CALLER = "caller"

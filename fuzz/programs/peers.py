@@ -31,7 +31,7 @@ from casemate.runtime import connection, workspace
 from casemate.runtime.connection import Finished
 from casemate.runtime.rooms import Standing
 from fuzz import callers
-from fuzz.peers import CALLER, INNER, KEEPER
+from fuzz.peers import CALLER, GUEST, INNER, KEEPER
 
 TOKEN = "honest-5d1f"
 HONEST = f"print('{TOKEN}', open('input').read())\nraise SystemExit(0)\n".encode()
@@ -123,7 +123,8 @@ class Ground:
             said = "fault"
             if not self._rooms["other"].connection.alive:
                 raise Wrong(f"{fault}") from None
-        if place in INNER and said not in ("fault", "cancelled", "exited"):
+        # A guest that has its job is the untrusted process: how it ends and what it prints is its own affair.
+        if place in INNER and place not in GUEST and said not in ("fault", "cancelled", "exited"):
             raise Wrong(f"the script of a hostile sandbox: {said}")
         self._job("other")
         if place in INNER:
