@@ -60,21 +60,20 @@ def _exact(value: Any, kind: Any) -> None:
 
 def _through_a_channel(data: bytes) -> None:
     ours, theirs = spec.pair()
-    before = len(os.listdir("/proc/self/fd"))
-    rights = array.array("i", [0] * COUNTS[len(data) % len(COUNTS)])
-    theirs.sock.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)] if rights else [])
-    try:
-        received = ours.receive()
-    except spec.WireError:
-        received = None
-    else:
-        assert (received is None) == (not data)
-    if received is not None:
-        assert len(received[1]) == len(rights) <= spec.MAX_DESCRIPTORS
-        spec.close_all(received[1])
-    assert len(os.listdir("/proc/self/fd")) == before
-    ours.close()
-    theirs.close()
+    with ours.sock, theirs.sock:
+        before = len(os.listdir("/proc/self/fd"))
+        rights = array.array("i", [0] * COUNTS[len(data) % len(COUNTS)])
+        theirs.sock.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)] if rights else [])
+        try:
+            received = ours.receive()
+        except spec.WireError:
+            received = None
+        else:
+            assert (received is None) == (not data)
+        if received is not None:
+            assert len(received[1]) == len(rights) <= spec.MAX_DESCRIPTORS
+            spec.close_all(received[1])
+        assert len(os.listdir("/proc/self/fd")) == before
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from pathlib import Path
 
 import pytest
 
-from casemate.gate import check as checker
 from casemate.launcher import spec
 from casemate.runtime import artifacts, report
 from fuzz import admitted, gate, hunt, reports, trees, wire
@@ -65,11 +65,11 @@ def test_a_case_is_made_small() -> None:
 
 
 def test_a_gate_that_admits_what_no_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    gate.cad(b"import os\n")
+    assert gate.cad(b"x = __builtins__") == "denied"
+    checker = importlib.import_module("casemate.gate.check")
     monkeypatch.setattr(checker.names, "check", lambda place, context: None)
-    monkeypatch.setattr(checker.attributes, "check", lambda place, context: None)
-    with pytest.raises((AssertionError, KeyError)):
-        gate.cad(b"print.__self__")
+    with pytest.raises(AssertionError):
+        gate.cad(b"x = __builtins__")
 
 
 def test_a_codec_that_takes_a_boolean_for_a_number(monkeypatch: pytest.MonkeyPatch) -> None:

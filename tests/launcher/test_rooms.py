@@ -24,6 +24,8 @@ class Told:
     def __init__(self) -> None:
         self.messages: list[spec.Message] = []
         self.lost: list[str] = []
+        self.ends: list[spec.Channel] = []
+        """The zygotes' ends."""
         self.events = rooms.Events(
             watch=lambda fd, handler: None, forget=lambda fd: None,
             tell=lambda message, _: self.messages.append(message), exited=lambda room, message: True,
@@ -39,11 +41,10 @@ def told() -> Told:
 @pytest.fixture
 def standing(told: Told, monkeypatch: pytest.MonkeyPatch) -> Iterator[rooms.Rooms]:
     """One room, of a process that never reads."""
-    ends = []
 
     def start(*_: object) -> tuple[int, spec.Channel, tuple[spec.Layer, ...]]:
         ours, theirs = spec.pair()
-        ends.append(theirs)
+        told.ends.append(theirs)
         pid = os.fork()
         if pid == 0:
             signal.pause()
@@ -55,7 +56,7 @@ def standing(told: Told, monkeypatch: pytest.MonkeyPatch) -> Iterator[rooms.Room
     made.make(MADE)
     yield made
     made.destroy()
-    for end in ends:
+    for end in told.ends:
         end.close()
 
 
@@ -73,6 +74,19 @@ def test_a_zygote_that_does_not_read_is_lost_and_holds_nobody_up(standing: rooms
     assert not standing.stands("r1")
     with pytest.raises(OSError, match="no room"):
         standing.tell("r1", SANDBOX, ())
+
+
+def test_a_template_that_is_warm_again_ends_with_its_room(standing: rooms.Rooms, told: Told) -> None:
+    received = told.ends[0].receive()
+    assert received is not None
+    template = spec.adopt(received[1][0])
+    for _ in range(2):
+        template.send(spec.Warm("light", ()))
+        assert told.lost == []
+        standing._on_template(standing._places["r1"], "light")
+    assert told.lost == ["r1"]
+    assert [message.kind for message in told.messages] == ["ready", "fault"]
+    template.close()
 
 
 def test_an_id_that_is_taken_is_refused(standing: rooms.Rooms, told: Told) -> None:
