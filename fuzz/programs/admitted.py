@@ -27,6 +27,7 @@ from casemate.control.host import strongest
 from casemate.launcher import syscalls
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/root", "/home", "/mnt", "/srv")
+NEEDED = (str(Path(__file__).parents[2]), str(Path(casemate.__file__).parent), sys.prefix)
 TOKEN = f"token-{uuid.uuid4().hex}"
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
@@ -40,8 +41,14 @@ class Outside:
             syscalls.unshare(syscalls.CLONE_NEWNS | syscalls.CLONE_NEWNET)
             syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
             self._places = tuple(place for place in PLACES if os.path.isdir(place))
+            # What this program itself needs may lie in one of the places.
+            kept = {path: os.open(path, os.O_PATH) for path in NEEDED if path.startswith(PLACES)}
             for place in self._places:
                 syscalls.mount("tmpfs", place, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV)
+            for path, fd in kept.items():
+                os.makedirs(path, exist_ok=True)
+                syscalls.mount(f"/proc/self/fd/{fd}", path, None, syscalls.MS_BIND | syscalls.MS_REC)
+                os.close(fd)
             with socket.socket() as plain:
                 fcntl.ioctl(plain, SIOCSIFFLAGS, struct.pack("16sh", b"lo", IFF_UP))
         os.environ["CASEMATE_CANARY"] = TOKEN
@@ -61,6 +68,7 @@ class Outside:
             os.path.join(folder, name)
             for place in self._places
             for folder, folders, names in os.walk(place)
+            if not folder.startswith(NEEDED)
             for name in folders + names
         }
 
@@ -128,4 +136,5 @@ def main() -> None:
     print(json.dumps({"said": said, "wrong": wrong}))
 
 
-main()
+if __name__ == "__main__":
+    main()
