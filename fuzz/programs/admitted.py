@@ -27,7 +27,7 @@ from casemate.control.host import strongest
 from casemate.launcher import syscalls
 
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/root", "/home", "/mnt", "/srv")
-NEEDED = (str(Path(__file__).parents[2]), str(Path(casemate.__file__).parent), sys.prefix)
+NEEDED = (str(Path(__file__).parents[2]), str(Path(casemate.__file__).parent), sys.prefix, sys.base_prefix)
 TOKEN = f"token-{uuid.uuid4().hex}"
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
