@@ -64,7 +64,7 @@ def test_a_zygote_that_does_not_read_is_lost_and_holds_nobody_up(standing: rooms
     def fill() -> None:
         with contextlib.suppress(BlockingIOError):
             while True:
-                standing.tell("r1", SANDBOX, ())
+                standing.order("r1", SANDBOX, ())
 
     filling = threading.Thread(target=fill, daemon=True)
     filling.start()
@@ -73,7 +73,7 @@ def test_a_zygote_that_does_not_read_is_lost_and_holds_nobody_up(standing: rooms
     assert told.lost == ["r1"]
     assert not standing.stands("r1")
     with pytest.raises(OSError, match="no room"):
-        standing.tell("r1", SANDBOX, ())
+        standing.order("r1", SANDBOX, ())
 
 
 def test_a_template_that_is_warm_again_ends_with_its_room(standing: rooms.Rooms, told: Told) -> None:

@@ -131,8 +131,8 @@ class Executions:
             uid = os.geteuid() if self._uids is None else self._uids[0] + usermaps.init_id(slot) + 1
             stirred = functools.partial(self._stir, name)
             made = Execution(name, kind, uid, group, template, self._loop, stirred)
-            message = spec.Sandbox(name, slot, made.workdir, kind.walls)
-            self._rooms.tell(kind.room, message, (made.init_end.fileno(), *mine))
+            wanted = spec.Sandbox(name, slot, made.workdir, kind.walls)
+            self._rooms.order(kind.room, wanted, (made.init_end.fileno(), *mine))
         except (OSError, ValueError, OverflowError) as error:
             spec.close_all(guests)
             if made is not None:

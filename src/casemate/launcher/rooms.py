@@ -69,15 +69,15 @@ class Rooms:
         place = self._places.get(room_id)
         return place is not None and not place.retired
 
-    def tell(self, room_id: str, message: spec.Sandbox, descriptors: tuple[int, ...]) -> None:
-        """Say something to a room's zygote; raises OSError if the room is gone, or ends because it does not listen."""
+    def order(self, room_id: str, wanted: spec.Sandbox, descriptors: tuple[int, ...]) -> None:
+        """Have a room's zygote build a sandbox; raises OSError if the room is gone, or ends as it does not listen."""
         place = self._places.get(room_id)
         if place is None:
             raise OSError(f"no room {room_id}")
         try:
-            place.channel.send(message, descriptors)
-        except BlockingIOError:
-            self._lose(place, "its first process does not listen")
+            place.channel.send(wanted, descriptors)
+        except (ConnectionError, BlockingIOError) as error:
+            self._lose(place, f"its zygote is gone, or does not listen: {error}")
             raise
 
     def namespaces(self) -> set[str]:
@@ -159,9 +159,10 @@ class Rooms:
     def _lose(self, place: Place, why: str) -> None:
         if self._places.pop(place.room.id, None) is None:
             return
+        # The caller must know of the room before it hears of the jobs: it tries them again, and not in there.
+        self._events.tell(spec.Fault(place.room.id, f"room: {why}"), ())
         self._events.lost(place.room.id)
         self._end(place)
-        self._events.tell(spec.Fault(place.room.id, f"room: {why}"), ())
 
     def _end(self, place: Place) -> None:
         for channel in (place.channel, *place.templates.values()):
