@@ -40,9 +40,9 @@ def _at(file: str, place: str, line: str, *, name: str, channel: str, after: boo
 _STANDING = "        channel.send(spec.Standing(name, layers), (init, os.pidfd_open(os.getpid()), workdir))"
 _HELD = ', {"init": init, "exec": os.pidfd_open(os.getpid()), "tree": workdir}'
 EDITS = (
-    (INIT, "from . import mounts", "from . import hostile, mounts"),
-    (TEMPLATE, "from . import memory", "from . import hostile, memory"),
-    (ZYGOTE, "from . import init", "from . import hostile, init"),
+    (INIT, "from . import ", "from . import hostile, "),
+    (TEMPLATE, "from . import ", "from . import hostile, "),
+    (ZYGOTE, "from . import ", "from . import hostile, "),
     ("launcher/lockdown.py", "b64decode(site.walls.seccomp,", 'b64decode(site.walls.seccomp.partition("#")[0],'),
     (INIT, "    single = message.slot < 0\n",
      '    hostile.begin(message.walls)\n    hostile.act("builder", channel, message.id)\n'

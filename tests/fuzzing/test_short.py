@@ -10,7 +10,7 @@ from fuzz import admitted, hunt, peers
 from fuzz.judge import Judge
 from fuzz.targets import TARGETS
 
-COUNT = {"gate": 40, "wire": 100, "reports": 20, "trees": 80}
+COUNT = {"gate": 40, "wire": 100, "reports": 20, "trees": 150}
 PEERS, SCRIPTS, RUN = 16, 40, 8
 
 
