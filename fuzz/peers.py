@@ -43,7 +43,7 @@ EDITS = (
     (INIT, "from . import ", "from . import hostile, "),
     (TEMPLATE, "from . import ", "from . import hostile, "),
     (ZYGOTE, "from . import ", "from . import hostile, "),
-    ("launcher/lockdown.py", "b64decode(site.walls.seccomp,", 'b64decode(site.walls.seccomp.partition("#")[0],'),
+    ("launcher/lockdown.py", "b64decode(_walls(site).seccomp,", 'b64decode(_walls(site).seccomp.partition("#")[0],'),
     (INIT, "    single = message.slot < 0\n",
      '    hostile.begin(message.walls)\n    hostile.act("builder", channel, message.id)\n'
      "    single = message.slot < 0\n"),
