@@ -24,7 +24,7 @@ from processes import descendants, fields, wait_until
 from stocked import open_request
 
 import casemate
-from casemate.control import runs
+from casemate.control import rendered, runs
 from casemate.control.host import TEMPLATES
 from casemate.launcher import spec
 from casemate.runtime import connection, workspace
@@ -50,8 +50,8 @@ class Ground:
     def __init__(self, host: casemate.Host) -> None:
         self._host = host
         self._request = open_request(host, b"")
-        self._walls = runs._walls(self._request.plan, traced=False)
-        self._bounds = dataclasses.replace(runs._bounds(self._request.plan), wall=3000.0, cpu=0.0, gate=0.0)
+        self._walls = rendered.walls(self._request.plan, traced=False)
+        self._bounds = dataclasses.replace(rendered.bounds(self._request.plan), wall=3000.0, cpu=0.0, gate=0.0)
         self.image = str(self._request.image.root)
         self._other = ""
         self._rooms: dict[str, Standing] = {}

@@ -33,12 +33,13 @@ def namespaces(pid: int) -> set[str]:
     return {os.readlink(f"/proc/{pid}/ns/{name}") for name in NAMESPACES}
 
 
-def stands(init: int, first: int, workdir: int, sender: int) -> None:
+def stands(processes: tuple[int, int], workdir: int, sender: int) -> None:
     """That two descriptors are pidfds of a sandbox's init and of its execution's first process, who sent them.
 
     A peer can have a pidfd of whoever made its channel (SO_PEERPIDFD, unix(7)), and what these stand for is killed in
     the end. `sender` is the kernel's word. Raises Unlike, or OSError if one is gone.
     """
+    init, first = processes
     if process_of(first) != sender or process_of(init) != _parent(sender) or process_of(first) != sender:
         raise Unlike("descriptors of other processes than the sandbox's own")
     if not stat.S_ISDIR(os.fstat(workdir).st_mode):

@@ -155,7 +155,7 @@ class Preparation:
     def _stand(self, message: spec.Standing, descriptors: list[int]) -> None:
         """Take the sandbox's descriptors, if they are what they must be: the two processes are going to be killed."""
         try:
-            outside.stands(*descriptors, self._init.sender)
+            outside.stands((descriptors[0], descriptors[1]), descriptors[2], self._init.sender)
         except (OSError, outside.Unlike) as error:
             spec.close_all(descriptors)
             self._fail(f"init: {error}")
