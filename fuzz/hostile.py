@@ -96,6 +96,8 @@ def _descriptor(kind: str, sock: socket.socket, held: dict[str, int]) -> int | N
             return fd
         if kind == "linger":
             return _lingering()
+        if kind == "hidden":
+            return _hidden(_lingering())
         return os.open({"null": "/dev/null", "root": "/"}[kind], os.O_RDONLY)
     return None
 
@@ -114,3 +116,12 @@ def _lingering() -> int:
             pass
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, LINGER))
     return client.detach()
+
+
+def _hidden(fd: int) -> int:
+    """A Unix socket in whose queue a descriptor waits."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        theirs.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+    os.close(fd)
+    return ours.detach()

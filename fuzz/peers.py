@@ -90,7 +90,7 @@ def run(package: Path, cases: list[bytes], directory: Path, timeout: float = 170
 
 # --- cases ------------------------------------------------------------------------------------------------------------
 
-DESCRIPTORS = ("null", "root", "pipe", "channel", "peer", "self", "dead", "init", "exec", "tree", "linger")
+DESCRIPTORS = ("null", "root", "pipe", "channel", "peer", "self", "dead", "init", "exec", "tree", "linger", "hidden")
 _OTHERS = tuple(dataclasses.replace(m, id="{other}") for m in MESSAGES if isinstance(m, spec.Exited | spec.Fault))
 _OWN = _OTHERS + tuple(dataclasses.replace(m, id="{id}") if hasattr(m, "id") else m for m in MESSAGES)
 

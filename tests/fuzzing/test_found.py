@@ -18,7 +18,7 @@ REFUSED = "        if made is None or made.kind.room != room or not made.forked:
 FOUND = {
     "keeper-killed-by-a-pidfd-of-itself": (
         "launcher/preparation.py",
-        "            outside.stands((descriptors[0], descriptors[1]), descriptors[2], self._init.sender)\n",
+        "            outside.stands((rights[0], rights[1]), rights[2], self._init.sender)\n",
         "            pass\n",
     ),
     "other-rooms-job-ended-by-a-template": (

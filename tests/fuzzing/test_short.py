@@ -11,7 +11,7 @@ from fuzz.judge import Judge
 from fuzz.targets import TARGETS
 
 COUNT = {"gate": 40, "wire": 100, "reports": 20, "trees": 150}
-PEERS, SCRIPTS, RUN = 16, 40, 8
+PEERS, SCRIPTS, RUN = 16, 24, 5
 
 
 @pytest.mark.parametrize("name", sorted(TARGETS))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from casemate.launcher import spec
+from casemate.launcher import descriptors, spec
 from casemate.runtime import artifacts, report
 from fuzz import admitted, gate, hunt, reports, trees, wire
 from fuzz.judge import Check, judged
@@ -87,7 +87,7 @@ def test_a_codec_that_takes_a_boolean_for_a_number(monkeypatch: pytest.MonkeyPat
 def test_a_channel_that_leaves_descriptors_open(monkeypatch: pytest.MonkeyPatch) -> None:
     packet = b"x" * 6  # with one descriptor
     assert wire.check(packet) == "refused"
-    monkeypatch.setattr(spec, "close_all", lambda descriptors: None)
+    monkeypatch.setattr(descriptors, "discard", lambda received: None)
     with pytest.raises(AssertionError):
         wire.check(packet)
 

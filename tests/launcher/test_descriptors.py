@@ -39,11 +39,11 @@ def lingering() -> Iterator[Callable[[], int]]:
         one.close()
 
 
-def ends(body: Callable[[], object]) -> bool:
-    """Whether it is over in time."""
+def ends(body: Callable[[], object], seconds: float = 20) -> bool:
+    """Whether it is over in that time."""
     thread = threading.Thread(target=body, daemon=True)
     thread.start()
-    thread.join(5)
+    thread.join(seconds)
     return not thread.is_alive()
 
 
@@ -51,38 +51,91 @@ def count() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def test_a_socket_whose_owner_wants_to_wait(lingering: Callable[[], int]) -> None:
-    fd = lingering()
+def sent(over: socket.socket, fd: int, data: bytes = b"x") -> None:
+    """Send a descriptor, so that the receiver has the last one."""
+    over.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+    os.close(fd)
+
+
+def alone(fd: int) -> int:
+    return fd
+
+
+def in_a_queue(fd: int) -> int:
+    """A socket that was sent the descriptor."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        sent(theirs, fd)
+    return ours.detach()
+
+
+def in_a_queue_in_a_queue(fd: int) -> int:
+    return in_a_queue(in_a_queue(fd))
+
+
+def in_a_backlog(fd: int) -> int:
+    """A listening socket to which somebody connected that sent the descriptor."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind("")
+    listener.listen()
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(listener.getsockname())
+        sent(client, fd)
+    return listener.detach()
+
+
+HIDINGS = (alone, in_a_queue, in_a_queue_in_a_queue, in_a_backlog)
+
+
+@pytest.mark.parametrize("hidden", HIDINGS)
+def test_a_socket_whose_owner_wants_to_wait(lingering: Callable[[], int], hidden: Callable[[int], int]) -> None:
+    fd = hidden(lingering())
     before = count()
-    assert ends(lambda: descriptors.close_all([fd]))
+    assert ends(lambda: descriptors.discard([fd]))
     assert count() == before - 1
 
 
-def test_twin_closing_it_waits(lingering: Callable[[], int]) -> None:
-    fd = lingering()
-    assert not ends(lambda: os.close(fd))
+@pytest.mark.parametrize("hidden", HIDINGS)
+def test_twin_closing_it_waits(lingering: Callable[[], int], hidden: Callable[[int], int]) -> None:
+    fd = hidden(lingering())
+    assert not ends(lambda: os.close(fd), 1)
 
 
 @pytest.mark.parametrize("data", [b"x", b""])
 def test_one_that_waits_in_a_channel(lingering: Callable[[], int], data: bytes) -> None:
     ours, theirs = spec.pair()
     for _ in range(3):
-        fd = lingering()
-        theirs.sock.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
-        os.close(fd)
+        sent(theirs.sock, lingering(), data)
     assert ends(ours.end)
     assert ours.fileno() == -1
-    with pytest.raises(BrokenPipeError):
+    with pytest.raises(ConnectionError):
         theirs.send(spec.Cancel("x"))
     theirs.close()
 
 
+def test_one_that_waits_behind_a_reset(lingering: Callable[[], int]) -> None:
+    """A peer that closes without having read all is told of first, before what it sent."""
+    ours, theirs = spec.pair()
+    sent(theirs.sock, lingering())
+    ours.send(spec.Cancel("x"))
+    theirs.close()
+    assert ends(ours.end)
+    assert ours.fileno() == -1
+
+
+def test_a_channel_with_nothing_left_on_it() -> None:
+    before = count()
+    for peer_first in (True, False):
+        ours, theirs = spec.pair()
+        for one in (theirs, ours) if peer_first else (ours, theirs):
+            one.end()
+    assert count() == before
+
+
 def test_twin_closing_the_channel_waits(lingering: Callable[[], int]) -> None:
     ours, theirs = spec.pair()
-    fd = lingering()
-    theirs.sock.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
-    os.close(fd)
-    assert not ends(ours.close)
+    sent(theirs.sock, lingering())
+    assert not ends(ours.close, 1)
     theirs.close()
 
 
@@ -108,5 +161,5 @@ def test_other_descriptors_are_closed() -> None:
     before = count()
     read, write = os.pipe()
     one, other = socket.socketpair()
-    descriptors.close_all([read, write, one.detach(), other.detach(), os.memfd_create("x")])
+    descriptors.discard([read, write, one.detach(), other.detach(), os.memfd_create("x")])
     assert count() == before

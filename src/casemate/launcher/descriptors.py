@@ -1,8 +1,9 @@
 """Lets go of descriptors, also of those that a peer chose, without waiting for anybody.
 
 Whoever closes the last descriptor of a TCP socket waits for as long as its owner said (SO_LINGER, socket(7)), and that
-may be whoever received it from a peer inside a wall. The same happens to one that was never taken out of the queue of a
-channel that is closed. So sockets are made to be dropped at once, and a queue is emptied first.
+may be whoever received it from a peer inside a wall. The same happens to one that nobody took out of the queue of a
+channel that is closed, or of a Unix socket that was sent itself. Only a process that exits never waits. So what a peer
+chose is left to a child that exits; no honest peer sends anything that ends here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import array
 import contextlib
 import os
 import socket
-import stat
 import struct
 
 MOST = 253
@@ -20,18 +20,53 @@ SPACE = socket.CMSG_SPACE(MOST * array.array("i").itemsize)
 """Bytes of ancillary data that hold them: what does not fit is closed by the kernel, which may wait."""
 UCRED = struct.Struct("=iII")
 """struct ucred of unix(7): pid, uid, gid."""
-_AT_ONCE = struct.pack("ii", 1, 0)
 
 
 def close_all(descriptors: list[int] | tuple[int, ...]) -> None:
-    """Close descriptors."""
+    """Close descriptors of our own."""
     for fd in descriptors:
-        if stat.S_ISSOCK(os.fstat(fd).st_mode):
-            # Family and type matter to nobody here, and asking for them takes calls that a guest's filter may lack.
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fd) as sock, contextlib.suppress(OSError):
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
-        else:
-            os.close(fd)
+        os.close(fd)
+
+
+def discard(descriptors: list[int] | tuple[int, ...]) -> None:
+    """Close descriptors that a peer chose."""
+    if not descriptors:
+        return
+    pid, ends = 0, os.pipe()
+    with contextlib.suppress(OSError):  # without a child they are closed here
+        pid = _holder(*ends)
+    close_all(descriptors)
+    close_all(ends)
+    if pid:
+        os.waitpid(pid, 0)
+
+
+def _holder(read: int, write: int) -> int:
+    """A child that holds what we hold until we close the pipe's end for writing, and exits."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(write)
+            os.read(read, 1)
+        finally:
+            os._exit(0)
+    return pid
+
+
+def end(sock: socket.socket) -> None:
+    """Close the only copy of a channel's end, on which a peer may have left descriptors."""
+    try:
+        sock.shutdown(socket.SHUT_RD)
+        # Credentials come with each packet, also with an empty one, and not with the end.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        data, _, flags, _ = sock.recvmsg(1, 0, socket.MSG_DONTWAIT | socket.MSG_PEEK)
+        left = bool(data or flags & socket.MSG_CTRUNC)
+    except OSError:
+        left = True
+    if left and sock.fileno() >= 0:
+        discard([sock.detach()])
+    else:
+        sock.close()
 
 
 def rights(ancillary: list[tuple[int, int, bytes]]) -> list[int]:
@@ -41,17 +76,3 @@ def rights(ancillary: list[tuple[int, int, bytes]]) -> list[int]:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             received.frombytes(payload[: len(payload) - len(payload) % received.itemsize])
     return received.tolist()
-
-
-def empty(sock: socket.socket) -> None:
-    """Take nothing more from the peer (shutdown(2)), and let go of what it has sent."""
-    with contextlib.suppress(OSError):
-        sock.shutdown(socket.SHUT_RD)
-        # Credentials come with each packet, also with an empty one, and not with the end.
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        while True:
-            flags = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
-            _, ancillary, _, _ = sock.recvmsg(1, SPACE + socket.CMSG_SPACE(UCRED.size), flags)
-            if not ancillary:
-                return
-            close_all(rights(ancillary))

@@ -13,7 +13,7 @@ import select
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import cgroups, outside, spec
+from . import cgroups, descriptors, outside, spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,26 +141,26 @@ class Preparation:
             self.close_init()
             self._fail("the sandbox ended while it was built")
             return
-        message, descriptors = received
-        if isinstance(message, spec.Standing) and message.id == self.name and len(descriptors) == 3 and not self.pidfds:
-            self._stand(message, descriptors)
+        message, rights = received
+        if isinstance(message, spec.Standing) and message.id == self.name and len(rights) == 3 and not self.pidfds:
+            self._stand(message, rights)
             return
-        spec.close_all(descriptors)
+        descriptors.discard(rights)
         if isinstance(message, spec.Placed) and message.id == self.name and self._placing:
             self._placing, self.placed = False, True
             self._changed()
             return
         self._fail(message.message if isinstance(message, spec.Fault) else f"init said {message.kind}")
 
-    def _stand(self, message: spec.Standing, descriptors: list[int]) -> None:
+    def _stand(self, message: spec.Standing, rights: list[int]) -> None:
         """Take the sandbox's descriptors, if they are what they must be: the two processes are going to be killed."""
         try:
-            outside.stands((descriptors[0], descriptors[1]), descriptors[2], self._init.sender)
+            outside.stands((rights[0], rights[1]), rights[2], self._init.sender)
         except (OSError, outside.Unlike) as error:
-            spec.close_all(descriptors)
+            descriptors.discard(rights)
             self._fail(f"init: {error}")
             return
-        self.pidfds, self.workdir_fd = descriptors[:2], descriptors[2]
+        self.pidfds, self.workdir_fd = rights[:2], rights[2]
         self.layers = message.layers
         self._fork_guest()
         self._changed()
@@ -196,7 +196,7 @@ class Preparation:
             return
         message = received[0] if received else None
         if received:
-            spec.close_all(received[1])
+            descriptors.discard(received[1])
         if isinstance(message, spec.Locked) and message.id == self.name and not self.ready:
             self._pid = setup.sender
             self._see(message.layers)

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import cgroups, outside, room, spec, syscalls
+from . import cgroups, descriptors, outside, room, spec, syscalls
 
 _PATIENCE = struct.pack("ll", 0, 500_000)
 """For a zygote whose channel is full, as a timeval: then it does not read any more, and others must not wait for it."""
@@ -139,8 +139,8 @@ class Rooms:
         if received is None:
             self._lose(place, "a template ended")
             return
-        message, descriptors = received
-        spec.close_all(descriptors)
+        message, rights = received
+        descriptors.discard(rights)
         if isinstance(message, spec.Warm) and message.name == name and name not in place.warm:
             try:
                 place.namespaces |= outside.namespaces(channel.sender)

@@ -270,8 +270,7 @@ class Channel:
 
     def end(self) -> None:
         """Close the only copy of this end, on which a peer may have left what it is costly to let go of."""
-        descriptors.empty(self.sock)
-        self.sock.close()
+        descriptors.end(self.sock)
 
     def send(self, message: Message, rights: tuple[int, ...] = ()) -> None:
         """Send one packet, with descriptors; raises OSError (BlockingIOError on a full non-blocking socket)."""
@@ -289,14 +288,14 @@ class Channel:
                 self.sender = descriptors.UCRED.unpack(payload)[0]
         received = descriptors.rights(ancillary)
         if not data:
-            close_all(received)
+            descriptors.discard(received)
             return None
         try:
             if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC) or len(received) > MAX_DESCRIPTORS:
                 raise WireError("a packet was cut")
             return decode(data), received
         except WireError:
-            close_all(received)
+            descriptors.discard(received)
             raise
 
 
