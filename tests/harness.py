@@ -73,7 +73,7 @@ def confined(program: str, *arguments: str) -> Iterator[Confined]:
         stderr=subprocess.PIPE,
         text=True,
         pass_fds=procs,
-        env={**os.environ, "PYTHONPATH": f"{TESTS}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")},
+        env={**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")},
     )
     for fd in procs:
         os.close(fd)
