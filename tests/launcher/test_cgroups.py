@@ -139,6 +139,22 @@ def test_a_group_that_passes_its_controllers_on_was_divided_before(
     assert host.survey().missing != ()
 
 
+def test_the_leaf_of_a_divided_group_stands_for_that_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What a second keeper of the same caller sees: the first has moved the caller.
+    host = recorded("v2-callers", tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    group = host.group("system.slice/run-r9c2e.scope", passed="cpu memory pids\n")
+    host.group("system.slice/run-r9c2e.scope/casemate-callers", controllers="cpu memory pids\n")
+    survey = host.survey()
+    assert survey.missing == ()
+    assert own(survey.hierarchies, tmp_path) == dict.fromkeys(
+        ("memory", "pids", "cpu"), (2, "system.slice/run-r9c2e.scope")
+    )
+    # The name alone gives nothing.
+    (group / "cgroup.subtree_control").write_text("")
+    assert {name for name, _ in host.survey().missing} == {"memory", "pids", "cpu"}
+
+
 def test_a_controller_that_is_not_offered_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = recorded("v2-delegated-scope", tmp_path)
     # Without cpu: what systemd gives users by default (systemd.resource-control(5), Delegate=).

@@ -258,6 +258,53 @@ def test_a_delegated_group_with_processes_is_divided(kernel: Kernel) -> None:
     assert not [path for path, _ in kernel.log if path.endswith("cgroup.procs")]
 
 
+def test_what_was_forked_meanwhile_is_moved_too(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = place(kernel, "101\n")
+    top = kernel.root / "unified"
+    plain, late = cgroups._write, ["103", "102"]
+
+    def write(path: str, text: str) -> None:
+        plain(path, text)
+        if path.endswith("casemate-callers/cgroup.procs") and late:
+            (top / "cgroup.procs").write_text(f"{late.pop()}\n")  # the child of one that had not moved yet
+
+    monkeypatch.setattr(cgroups, "_write", write)
+    assert cgroups.keeper_group(found, "casemate-1-2") is not None
+    assert (top / "casemate-callers/cgroup.procs").read_text().split() == ["101", "102", "103"]
+    assert (top / "cgroup.procs").read_text() == ""
+
+
+@pytest.mark.parametrize("number", [errno.EBUSY, errno.EACCES])
+def test_a_group_that_cannot_be_divided_is_an_error(
+    number: int, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = place(kernel, "101\n")
+
+    def write(path: str, text: str) -> None:
+        if path.endswith("cgroup.subtree_control"):
+            raise OSError(number, "no", path)
+
+    monkeypatch.setattr(cgroups, "_write", write)
+    with pytest.raises(OSError, match="no"):
+        cgroups.keeper_group(found, "casemate-1-2")
+    # Nobody is moved about unless that can help.
+    assert (kernel.root / "unified/casemate-callers").exists() == (number == errno.EBUSY)
+
+
+def test_a_group_within_is_only_divided_if_it_was_given(v2: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = v2.child("box")
+    (directory,) = box.directories()
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+    def missing() -> set[str]:
+        mounts = f"1 1 0:1 / {os.path.dirname(directory)} rw - cgroup2 cgroup2 rw"
+        return {name for name, _ in cgroups.survey(mounts, "0::/box").missing}
+
+    assert missing() == {"memory", "pids", "cpu"}
+    box.delegate()
+    assert missing() == set()
+
+
 def test_an_empty_delegated_group_needs_no_leaf(kernel: Kernel) -> None:
     assert cgroups.keeper_group(place(kernel, ""), "casemate-1-2") is not None
     assert not (kernel.root / "unified/casemate-callers").exists()

@@ -9,7 +9,10 @@ hierarchy that is in use.
     OWN/casemate-KEEPER/SANDBOX/init, …/exec-1       its processes (v2 allows none in an inner node)
 
 A v2 tree needs delegation: the caller's group must offer the controllers, and must be ours to divide. Its own processes
-then move into a leaf of it first ("no internal processes").
+then move into a leaf of it first ("no internal processes"), CALLERS; who starts a keeper from there, as every later one
+of the same caller does, is taken to be in the group that was divided.
+
+    OWN/casemate-callers                             v2: the caller, and what else was in OWN
 """
 
 from __future__ import annotations
@@ -27,6 +30,10 @@ LEAVES = ("init", "exec-1")
 WANTED = ("memory", "pids", "cpu", "cpuacct")
 PERIOD = 100_000
 """Microseconds of a CPU quota's period."""
+CALLERS = "casemate-callers"
+"""The leaf that the processes of a v2 group move into when it is divided."""
+DIVIDE_TRIES = 20
+"""How often; a process that forks meanwhile leaves its child behind."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +142,7 @@ def survey(mountinfo: str | None = None, cgroup: str | None = None) -> Survey:
         _read("/proc/self/cgroup") if cgroup is None else cgroup,
     )
     usable, missing = [], []
-    for hierarchy in hierarchies:
+    for hierarchy in map(_undivided, hierarchies):
         useful = hierarchy.controllers.intersection(WANTED)
         if useful and (hierarchy.version == 1 or _delegated(hierarchy)) and _writable(hierarchy.own):
             usable.append(Hierarchy(hierarchy.version, useful, hierarchy.own, hierarchy.top))
@@ -151,8 +158,16 @@ _REASONS = {
     1: "the cgroup (v1) that this process is in is not ours to divide; remedy: run as root, or in a group that an"
     " administrator has given to this user (chown of the directory and its cgroup.procs)",
     2: "the cgroup (v2) that this process is in is not ours to divide; remedy: run under delegation, for instance"
-    " `systemd-run --user --scope -p Delegate=yes casemate …`, or a service with Delegate=yes",
+    " `systemd-run --user --scope -p Delegate=yes casemate …` (as root without --user), or a service with Delegate=yes",
 }
+
+
+def _undivided(hierarchy: Hierarchy) -> Hierarchy:
+    """Of a v2 group that is the leaf of one that was divided, that one."""
+    above, name = os.path.split(hierarchy.own)
+    if hierarchy.version != 2 or hierarchy.top or name != CALLERS:
+        return hierarchy
+    return Hierarchy(2, frozenset(_look(f"{above}/cgroup.controllers").split()), above)
 
 
 def _writable(own: str) -> bool:
@@ -195,6 +210,12 @@ class Group:
             if inner and hierarchy.version == 2:
                 _write(f"{path}/cgroup.subtree_control", " ".join(f"+{c}" for c in sorted(hierarchy.controllers)))
         return Group(name, made)
+
+    def delegate(self) -> None:
+        """Let whoever is in it divide it: marks it (v2) as systemd marks what it delegates."""
+        for hierarchy, directory in self._directories.items():
+            if hierarchy.version == 2:
+                os.setxattr(directory, "user.delegate", b"1")
 
     def _file(self, controller: str, v1: str, v2: str) -> str | None:
         for hierarchy, directory in self._directories.items():
@@ -394,15 +415,17 @@ def _divide(hierarchy: Hierarchy) -> None:
     if hierarchy.controllers <= passed:
         return
     wanted = " ".join(f"+{c}" for c in sorted(hierarchy.controllers))
-    try:
-        _write(f"{own}/cgroup.subtree_control", wanted)
-        return
-    except OSError:
-        pass  # EBUSY: there are processes in it, ours among them
-    leaf = f"{own}/casemate-callers"
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(leaf, 0o755)
-    for pid in _read(f"{own}/cgroup.procs").split():
-        with contextlib.suppress(ProcessLookupError):
-            _write(f"{leaf}/cgroup.procs", pid)
-    _write(f"{own}/cgroup.subtree_control", wanted)
+    leaf = f"{own}/{CALLERS}"
+    for left in reversed(range(DIVIDE_TRIES)):
+        try:
+            _write(f"{own}/cgroup.subtree_control", wanted)
+            return
+        except OSError as error:
+            if error.errno != errno.EBUSY or not left:
+                raise
+        # There are processes in it, ours among them.
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(leaf, 0o755)
+        for pid in _read(f"{own}/cgroup.procs").split():
+            with contextlib.suppress(ProcessLookupError):
+                _write(f"{leaf}/cgroup.procs", pid)
