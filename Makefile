@@ -1,11 +1,11 @@
-# make demo | test | check | bench | syscalls | clean: each sets up what it needs first, and only once.
+# make demo | test | check | test-vm | bench | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup demo test check bench syscalls clean lock
+.PHONY: setup demo test check test-vm bench syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -22,6 +22,10 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+# In a virtual machine with cgroup v2; as root. About twenty minutes, which is why it is not part of `test`.
+test-vm: setup
+	@scripts/test-vm
 
 bench: setup
 	@scripts/install-peers
