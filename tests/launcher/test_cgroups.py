@@ -182,6 +182,18 @@ def test_a_containers_subtree_is_found_below_its_mount(tmp_path: Path) -> None:
     assert own(host.parse(), tmp_path)["memory"] == (2, "init")
 
 
+@pytest.mark.parametrize("writable", ["sys", "chroot/sys"])
+def test_a_tree_that_is_mounted_twice_is_one(writable: str, tmp_path: Path) -> None:
+    lines = "".join(f"33 24 0:27 / {tmp_path}/{name} rw - cgroup2 cgroup2 rw\n" for name in ("sys", "chroot/sys"))
+    for name in ("sys", "chroot/sys"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "cgroup.controllers").write_text(V2)
+    (tmp_path / writable / "cgroup.procs").touch()
+    survey = cgroups.survey(lines, "0::/")
+    assert survey.missing == ()
+    assert own(survey.hierarchies, tmp_path) == dict.fromkeys(("memory", "pids", "cpu"), (2, writable))
+
+
 def test_a_group_outside_the_mount_is_not_found(tmp_path: Path) -> None:
     root = tmp_path / "mounted"
     (tmp_path / "other").mkdir()

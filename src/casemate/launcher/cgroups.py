@@ -57,20 +57,26 @@ def parse(mountinfo: str, cgroup: str) -> tuple[Hierarchy, ...]:
             unified = path
         else:
             groups[frozenset(controllers.split(","))] = path
-    found: list[Hierarchy] = []
+    found: dict[frozenset[str], Hierarchy] = {}
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
         fields, kind = left.split(" "), right.split(" ")
         root, point = _unescaped(fields[3]), _unescaped(fields[4])
         if kind[0] == "cgroup2" and unified and (own := _below(point, root, unified)):
             offered = _look(f"{own}/cgroup.controllers").split()
-            found.append(Hierarchy(2, frozenset(offered), own, own == point))
+            _keep(found, frozenset(), Hierarchy(2, frozenset(offered), own, own == point))
         elif kind[0] == "cgroup":
             options = set(kind[2].split(","))
             for together, path in groups.items():
                 if together <= options and (own := _below(point, root, path)):
-                    found.append(Hierarchy(1, together, own))
-    return tuple(found)
+                    _keep(found, together, Hierarchy(1, together, own))
+    return tuple(found.values())
+
+
+def _keep(found: dict[frozenset[str], Hierarchy], key: frozenset[str], hierarchy: Hierarchy) -> None:
+    """Of a hierarchy that is mounted twice (a chroot with its own /sys) the first mount that can be written counts."""
+    if key not in found or not _writable(found[key].own):
+        found[key] = hierarchy
 
 
 def _unescaped(path: str) -> str:
