@@ -23,7 +23,7 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 
-# In a virtual machine with cgroup v2; as root. About twenty minutes, which is why it is not part of `test`.
+# In a virtual machine with cgroup v2; as root. Under emulation it is slow, which is why it is not part of `test`.
 test-vm: setup
 	@scripts/test-vm
 

@@ -73,6 +73,12 @@ def _offers_v2(done: Done) -> str:
     return f"every layer; landlock {found['host']['landlock']}"
 
 
+def _is_admitted(done: Done) -> str:
+    found = _document(done, 0)
+    assert found["admitted"] is True, found
+    return "admitted, by a sandbox without a CAD library"
+
+
 def _is_a_part(done: Done) -> str:
     found = _document(done, 0)
     layers = {layer["name"]: layer["detail"] for layer in found["enforcement"]["layers"]}
@@ -121,6 +127,8 @@ _SCRIPT = "examples/motor_bracket.py"
 CASES = (
     Case("doctor", (*_DELEGATED, "root, delegated service", "root, container"), _casemate("doctor", "--json"),
          _offers_v2, 120),
+    Case("check", (*_DELEGATED, "root, delegated service", "root, container"),
+         _casemate("check", _SCRIPT, "--profile", "cad", "--json"), _is_admitted, 300),
     Case("run cad", (*_DELEGATED, "root, delegated service", "root, container"),
          _casemate("run", _SCRIPT, "--profile", "cad", "--json"), _is_a_part, 300),
     Case("groups", _DELEGATED, _tests("tests/launcher/test_cgroups_group.py"), _passed, 300),
