@@ -126,7 +126,7 @@ def test_two_jobs_at_once_are_two_sandboxes() -> None:
 def test_twin_what_is_handed_out_twice_gives_the_first_ones_output_to_the_second(tmp_path: Path) -> None:
     edits = (
         ("launcher/executions.py", "if made.run is None and made.kind == kind and made.usable]", "if made.usable]"),
-        ("launcher/executions.py", "if made.sound() and not self._stock.expired(made)]", "]"),
+        ("launcher/executions.py", "if made.sound() and not self._stock.expired(made)), None)", "), None)"),
         (
             "launcher/execution.py",
             "        return self.phase in (Phase.PREPARING, Phase.READY)\n",
@@ -134,10 +134,28 @@ def test_twin_what_is_handed_out_twice_gives_the_first_ones_output_to_the_second
         ),
         ("launcher/execution.py", "        assert self.run is None\n", ""),
         # No other is free, so that there is one to hand out.
-        ("launcher/stock.py", "            if free < self._terms.size and", "            if not alive and"),
+        (
+            "launcher/stock.py",
+            "            if shelf.count(kind) + coming < self._terms.size and",
+            "            if not awake and",
+        ),
     )
     with confined("handout", str(weakened(tmp_path, edits))) as running:
         assert running.finish(60) == {"first": "SandboxFault", "second": "of the first\n"}
+
+
+def private(pid: int) -> int:
+    """KiB that a process wrote and shares with nobody (proc_pid_smaps(5))."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty:"))
+
+
+@pytest.mark.parametrize(("template", "copies"), [("cad", True), ("light", False)])
+def test_what_waits_for_a_cad_job_has_taken_its_copies_ahead(template: str, copies: bool) -> None:
+    # A light job writes to few pages, so nothing is rehearsed there: that is what a guest has without copies.
+    with Host(stock=Stock(size=1)) as host, prepared(host, open_request(host, WHERE, template), 1) as ready:
+        (pid,) = ready.pids.values()
+        assert wait_until(lambda: private(pid) > 4096, 10 if copies else 1) is copies
 
 
 # --- of exactly its kind ------------------------------------------------------------------------------------------
@@ -154,7 +172,7 @@ def test_another_policy_is_another_kind(tmp_path: Path, profile: str) -> None:
 
 
 def test_twin_without_looking_at_the_kind_the_old_policy_holds(tmp_path: Path, profile: str) -> None:
-    edit = ("launcher/executions.py", "made.run is None and made.kind == kind and", "made.run is None and")
+    edit = ("launcher/executions.py", "yield from self._shelf.of(kind)", "yield from self._shelf")
     (tmp_path / "profiles").mkdir()
     other = other_profile(tmp_path / "profiles", profile)
     job = tmp_path / "job.py"
@@ -163,11 +181,12 @@ def test_twin_without_looking_at_the_kind_the_old_policy_holds(tmp_path: Path, p
         assert running.finish(60) == {"ahead": True, "stdout": "134217728\n"}
 
 
-def test_another_image_is_another_room() -> None:
+@pytest.mark.parametrize("year", ["9999", "0001"], ids=["newer", "older"])
+def test_another_image_is_another_room(year: str) -> None:
     with Host(stock=Stock(size=1)) as host:
         request = open_request(host, WHERE)
         with prepared(host, request, 1) as ready:
-            rebuilt = dataclasses.replace(request.image, digest="f" * 64, created="9999-01-01T00:00:00+00:00")
+            rebuilt = dataclasses.replace(request.image, digest="f" * 64, created=f"{year}-01-01T00:00:00+00:00")
             assert not ready.served(run(host, dataclasses.replace(request, image=rebuilt)))
             # Nor is what waited ever handed out again, and its room is gone.
             assert wait_until(lambda: not waiting(host.keeper_pid).keys() & ready.pids.keys(), 10)
@@ -176,7 +195,7 @@ def test_another_image_is_another_room() -> None:
 
 
 def test_twin_without_retiring_the_old_rooms_sandboxes_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Rooms, "_retire_older", lambda *_: None)
+    monkeypatch.setattr(Rooms, "_retire_others", lambda *_: None)
     with Host(stock=Stock(size=1)) as host:
         request = open_request(host, WHERE)
         with prepared(host, request, 1) as ready:
@@ -390,3 +409,46 @@ def test_nothing_is_left_of_what_waited_when_its_host_is_closed() -> None:
         assert set(ready.pids.values()) < below
     assert not [pid for pid in below if fields(pid)]
     assert Path("/proc/self/mountinfo").read_text("utf-8") == mounts
+
+
+# --- a room dies --------------------------------------------------------------------------------------------------
+
+
+def first_process(keeper: int, *, zygote: bool) -> int:
+    """The room's zygote, which is the first in its pid namespace, or its template."""
+    for pid in descendants(keeper):
+        inside = fields(pid).get("NSpid", "").split()
+        if len(inside) == 2 and (inside[1] == "1") is zygote:
+            return pid
+    raise AssertionError("no such process")
+
+
+@pytest.mark.parametrize("zygote", [True, False], ids=["zygote", "template"])
+def test_jobs_that_had_not_begun_when_their_room_died_are_run_in_another(zygote: bool) -> None:
+    ends: list[object] = []
+    with Host(stock=Stock(size=0)) as host:
+        request = open_request(host, WHERE)
+        assert run(host, request).outcome.exit_code == 0
+        keeper = host.keeper_pid or 0
+
+        def one() -> None:
+            try:
+                ends.append(run(host, request).outcome.exit_code)
+            except SandboxFault as fault:
+                ends.append(str(fault))
+
+        before = len(os.listdir(f"/proc/{keeper}/fd"))
+        for _ in range(4):
+            threads = [threading.Thread(target=one) for _ in range(4)]
+            below, victim = len(descendants(keeper)), first_process(keeper, zygote=zygote)
+            for thread in threads:
+                thread.start()
+            assert wait_until(lambda below=below: len(descendants(keeper)) > below, 10)  # type: ignore[misc]
+            os.kill(victim, signal.SIGKILL)
+            for thread in threads:
+                thread.join(60)
+            assert run(host, request).outcome.exit_code == 0
+        assert len(ends) == 16
+        # One that had begun is not run twice.
+        assert set(ends) <= {0, "the template ended"}
+        assert wait_until(lambda: len(os.listdir(f"/proc/{keeper}/fd")) <= before, 10)

@@ -258,19 +258,25 @@ def test_a_delegated_group_with_processes_is_divided(kernel: Kernel) -> None:
     assert not [path for path, _ in kernel.log if path.endswith("cgroup.procs")]
 
 
-def test_what_was_forked_meanwhile_is_moved_too(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = place(kernel, "101\n")
-    top = kernel.root / "unified"
-    plain, late = cgroups._write, ["103", "102"]
+@pytest.mark.parametrize(("forks", "divided"), [(1, True), (1000, False)])
+def test_what_forks_while_a_group_is_divided_is_moved_too(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, forks: int, divided: bool
+) -> None:
+    survey, top = place(kernel, "101\n"), kernel.root / "unified"
+    children = iter(range(200, 200 + forks))
 
     def write(path: str, text: str) -> None:
-        plain(path, text)
-        if path.endswith("casemate-callers/cgroup.procs") and late:
-            (top / "cgroup.procs").write_text(f"{late.pop()}\n")  # the child of one that had not moved yet
+        kernel.write(path, text)
+        if path.endswith("casemate-callers/cgroup.procs") and (child := next(children, None)):
+            (top / "cgroup.procs").write_text(f"{child}\n")  # of one that was still there
 
     monkeypatch.setattr(cgroups, "_write", write)
-    assert cgroups.keeper_group(found, "casemate-1-2") is not None
-    assert (top / "casemate-callers/cgroup.procs").read_text().split() == ["101", "102", "103"]
+    if not divided:
+        with pytest.raises(OSError, match="no internal processes"):
+            cgroups.keeper_group(survey, "casemate-1-2")
+        return
+    assert cgroups.keeper_group(survey, "casemate-1-2") is not None
+    assert (top / "casemate-callers/cgroup.procs").read_text().split() == ["101", "200"]
     assert (top / "cgroup.procs").read_text() == ""
 
 

@@ -9,6 +9,7 @@ import os
 import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,7 +22,7 @@ from casemate.control.profiles import CEILING, admit
 from casemate.errors import Busy, Denied, PolicyError, SandboxFault
 from casemate.model import RunResult
 from casemate.policy import HostFacts, Profile, decide, tighten
-from casemate.runtime import images
+from casemate.runtime import capacity, images
 from casemate.runtime.connection import UID_RANGE
 from casemate.runtime.doctor import examine
 from casemate.runtime.rooms import Rooms, Standing, Stock, Template
@@ -29,9 +30,14 @@ from casemate.runtime.rooms import Rooms, Standing, Stock, Template
 TEMPLATES = {
     "cad": Template("cad", "casemate.guest.warm:cad", "casemate.guest.warm:rehearse"),
     "light": Template("light", "casemate.guest.light:warm", ""),
+    "program": Template("program", "casemate.guest.program:warm", ""),
 }
 STRONGEST = ("cad", "cad-rlimit")
 """CAD profiles, strongest first."""
+PLAIN = ("python", "python-rlimit")
+"""The same of plain programs."""
+ARUNS = 64
+"""How many `arun`s of one Host run at a time, each in a thread of its own."""
 
 
 class Host:
@@ -57,6 +63,7 @@ class Host:
         self._ceiling = ceiling
         self._lock = threading.Lock()
         self._facts: HostFacts | None = None
+        self._threads = ThreadPoolExecutor(ARUNS, "casemate-arun")
 
     def __enter__(self) -> Self:
         return self
@@ -69,6 +76,7 @@ class Host:
     def close(self) -> None:
         """Kill what runs, end the keeper, and wait until nothing of it is left; raises SandboxFault if that fails."""
         self._rooms.close()
+        self._threads.shutdown(wait=False)
 
     @property
     def keeper_pid(self) -> int | None:
@@ -109,21 +117,26 @@ class Host:
         deadline: Deadline | float | None = None, *, limits: Mapping[str, float] | None = None, tenant: str = LOCAL,
         actor: str = LOCAL,
     ) -> RunResult:  # fmt: skip
-        """As `run`, without blocking the event loop; cancelling the task kills the job."""
+        """As `run`, without blocking the event loop; cancelling the task kills the job.
+
+        ARUNS of them run at a time; the time that a later one waits for its turn counts against its deadline.
+        """
+        self._rooms.require_open()
         cancellation = runs.Cancellation()
-        waiting = asyncio.ensure_future(
-            asyncio.to_thread(
-                lambda: self.execute(
-                    self.request(source, profile, inputs, deadline, tenant, actor, limits=limits),
-                    cancellation,
-                    lambda _: None,
-                )
+        until = Deadline.after(deadline) if isinstance(deadline, (int, float)) else deadline
+        submitted = self._threads.submit(
+            lambda: self.execute(
+                self.request(source, profile, inputs, until, tenant, actor, limits=limits),
+                cancellation,
+                lambda _: None,
             )
         )
+        waiting = asyncio.wrap_future(submitted)
         try:
             return await asyncio.shield(waiting)
         except asyncio.CancelledError:
             cancellation.request()
+            submitted.cancel()
             await asyncio.wait([waiting])
             raise
 
@@ -137,7 +150,8 @@ class Host:
     ) -> Iterator[RunResult]:
         """Run many scripts, `jobs` at a time (default: one a core); results in the order of the sources.
 
-        `sources` is taken as results are consumed, so it may be endless. A fault of ours is a result with the reason
+        `sources` is taken as results are consumed, in a thread of its own, so it may be endless and may wait; what it
+        raises is raised here after the results of what it gave before. A fault of ours is a result with the reason
         `lost` and never ends the others; Denied (a bad profile or host) is raised.
         """
         return mapping.ordered(sources, self._mapped(profile, limits), mapping.checked(sources, jobs))
@@ -162,25 +176,24 @@ class Host:
         limits: Mapping[str, float] | None = None,
     ) -> AsyncIterator[tuple[int, RunResult]]:
         """As `map_completed`, without blocking the event loop."""
-        run, at_once = self._mapped(profile, limits), mapping.checked(sources, jobs)
-        return mapping.asynchronous(lambda stop: mapping.completed(sources, run, at_once, stop=stop))
+        return mapping.asynchronous(sources, self._mapped(profile, limits), mapping.checked(sources, jobs))
 
     def _mapped(
         self, profile: str, limits: Mapping[str, float] | None
     ) -> Callable[[str | bytes, runs.Cancellation], RunResult]:
-        self.request(
-            "", profile, None, None, LOCAL, LOCAL, limits=limits
-        )  # a bad profile or host is refused before anything runs
+        # A bad profile or host is refused before anything runs.
+        first = self.request("", profile, None, None, LOCAL, LOCAL, limits=limits)
 
         def run(source: str | bytes, cancellation: runs.Cancellation) -> RunResult:
-            request = self.request(source, profile, None, None, LOCAL, LOCAL, limits=limits)
             try:
+                request = self.request(source, profile, None, None, LOCAL, LOCAL, limits=limits)
                 return self.execute(request, cancellation, lambda _: None)
             except (Busy, SandboxFault) as fault:
-                return outcomes.lost(uuid.uuid4().hex[:16], request.plan, request.image, str(fault))
+                return outcomes.lost(uuid.uuid4().hex[:16], first.plan, first.image, str(fault))
 
         return run
 
+    @capacity.descriptors()
     def request(
         self, source: str | bytes, profile: str, inputs: Mapping[str, bytes] | None, deadline: Deadline | float | None,
         tenant: str, actor: str, *, limits: Mapping[str, float] | None = None, gate: bool = True,
@@ -200,13 +213,17 @@ class Host:
             raise PolicyError(f"{refusal}{self._alternative(loaded)}", refusal.faults) from None
         if until is not None and math.isnan(until.at):
             raise Denied("a deadline that is not a number")  # every comparison with it would be false
+        plain = loaded.artifacts.inspection == "none"
+        if plain and check_only:
+            raise Denied(f"profile {loaded.name!r} has no gate, so there is nothing to check")
         data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
         return runs.Request(
             source=data, plan=plan, image=self._image(loaded.filesystem.image), inputs=dict(inputs or {}),
             deadline=until, tenant=tenant, actor=actor, gate=gate, check_only=check_only,
-            template="light" if check_only else "cad",
+            template="program" if plain else "light" if check_only else "cad",
         )  # fmt: skip
 
+    @capacity.descriptors()
     def execute(
         self, request: runs.Request, cancellation: runs.Cancellation, progress: Callable[[str], None]
     ) -> RunResult:
@@ -219,10 +236,12 @@ class Host:
 
         return runs.run(request, self._leases, standing, cancellation, progress)
 
+    @capacity.descriptors()
     def admitted(self, profile: str) -> Profile:
         """A profile by name or path, if nothing of it is above this host's ceiling; raises PolicyError."""
         return admit(profile, self._ceiling)
 
+    @capacity.descriptors()
     def facts(self) -> HostFacts:
         """What this host can enforce; probed once."""
         self._rooms.require_own_process()
@@ -233,13 +252,14 @@ class Host:
 
     def _alternative(self, refused: Profile) -> str:
         """What to say of a weaker profile that this host does enforce; it is never taken unasked."""
-        if refused.unbuilt:
-            return ""
+        plain = refused.artifacts.inspection == "none"
         try:
-            name = strongest(self)
+            name = strongest(self, PLAIN if plain else STRONGEST)
         except PolicyError:
             return ""
-        return "" if name == refused.name else f". Profile {name!r} is enforceable here; it names what it does not hold"
+        if name == refused.name or self.admitted(name).kernel.syscalls != refused.kernel.syscalls:
+            return ""
+        return f". Profile {name!r} is enforceable here; it names what it does not hold"
 
     def _image(self, name: str) -> images.Image:
         """The one that has this name now: it may have been built anew since the last job."""
@@ -290,10 +310,10 @@ async def arun(
     return await shared().arun(source, profile, inputs, deadline, limits=limits)
 
 
-def strongest(host: Host) -> str:
-    """The strongest CAD profile that this host can enforce; raises PolicyError if there is none."""
+def strongest(host: Host, names: Sequence[str] = STRONGEST) -> str:
+    """The first of these profiles that this host can enforce; raises PolicyError if there is none."""
     refusals = []
-    for name in STRONGEST:
+    for name in names:
         try:
             decide(host.admitted(name), host.facts())
         except Denied as refusal:

@@ -9,7 +9,7 @@ hierarchy that is in use.
     OWN/casemate-KEEPER/SANDBOX/init, …/exec-1       its processes (v2 allows none in an inner node)
 
 A v2 tree needs delegation: the caller's group must offer the controllers, and must be ours to divide. Its own processes
-then move into a leaf of it first ("no internal processes"), CALLERS; who starts a keeper from there, as every later one
+then move into a leaf of it first ("no internal processes"); who starts a keeper from there, as every later one
 of the same caller does, is taken to be in the group that was divided.
 
     OWN/casemate-callers                             v2: the caller, and what else was in OWN
@@ -27,13 +27,15 @@ from dataclasses import dataclass
 NEEDED = ("memory", "pids", "cpu")
 LEAVES = ("init", "exec-1")
 """The groups in a sandbox's: its init with the execution's first process, and the guest."""
+OWN = 2
+"""Processes of ours in a sandbox's group, all the time: its init, and the execution's first process."""
 WANTED = ("memory", "pids", "cpu", "cpuacct")
 PERIOD = 100_000
 """Microseconds of a CPU quota's period."""
-CALLERS = "casemate-callers"
-"""The leaf that the processes of a v2 group move into when it is divided."""
-DIVIDE_TRIES = 20
-"""How often; a process that forks meanwhile leaves its child behind."""
+_CALLERS = "casemate-callers"
+"""The leaf of a divided v2 group in which its own processes are."""
+_MOVES = 10
+"""How often what runs in a group that is to be divided is moved on, if more of it comes up meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def parse(mountinfo: str, cgroup: str) -> tuple[Hierarchy, ...]:
         fields, kind = left.split(" "), right.split(" ")
         root, point = _unescaped(fields[3]), _unescaped(fields[4])
         if kind[0] == "cgroup2" and unified and (own := _below(point, root, unified)):
+            own = own.removesuffix(f"/{_CALLERS}")  # where an earlier keeper moved us to
             offered = _look(f"{own}/cgroup.controllers").split()
             _keep(found, frozenset(), Hierarchy(2, frozenset(offered), own, own == point))
         elif kind[0] == "cgroup":
@@ -148,7 +151,7 @@ def survey(mountinfo: str | None = None, cgroup: str | None = None) -> Survey:
         _read("/proc/self/cgroup") if cgroup is None else cgroup,
     )
     usable, missing = [], []
-    for hierarchy in map(_undivided, hierarchies):
+    for hierarchy in hierarchies:
         useful = hierarchy.controllers.intersection(WANTED)
         if useful and (hierarchy.version == 1 or _delegated(hierarchy)) and _writable(hierarchy.own):
             usable.append(Hierarchy(hierarchy.version, useful, hierarchy.own, hierarchy.top))
@@ -166,14 +169,6 @@ _REASONS = {
     2: "the cgroup (v2) that this process is in is not ours to divide; remedy: run under delegation, for instance"
     " `systemd-run --user --scope -p Delegate=yes casemate …` (as root without --user), or a service with Delegate=yes",
 }
-
-
-def _undivided(hierarchy: Hierarchy) -> Hierarchy:
-    """Of a v2 group that is the leaf of one that was divided, that one."""
-    above, name = os.path.split(hierarchy.own)
-    if hierarchy.version != 2 or hierarchy.top or name != CALLERS:
-        return hierarchy
-    return Hierarchy(2, frozenset(_look(f"{above}/cgroup.controllers").split()), above)
 
 
 def _writable(own: str) -> bool:
@@ -421,8 +416,8 @@ def _divide(hierarchy: Hierarchy) -> None:
     if hierarchy.controllers <= passed:
         return
     wanted = " ".join(f"+{c}" for c in sorted(hierarchy.controllers))
-    leaf = f"{own}/{CALLERS}"
-    for left in reversed(range(DIVIDE_TRIES)):
+    leaf = f"{own}/{_CALLERS}"
+    for left in reversed(range(_MOVES)):
         try:
             _write(f"{own}/cgroup.subtree_control", wanted)
             return

@@ -40,11 +40,12 @@ class Phase(Enum):
 
 
 class Execution:
-    """`uid` is the host uid that its guest must have."""
+    """`uid` is the host uid that its guest must have; `stirred` is called before each thing that happens to it."""
 
     def __init__(
-        self, name: str, kind: Kind, uid: int, group: cgroups.Group | None, template: spec.Channel, loop: Loop
-    ) -> None:
+        self, name: str, kind: Kind, uid: int, group: cgroups.Group | None, template: spec.Channel, loop: Loop,
+        stirred: Callable[[], None],
+    ) -> None:  # fmt: skip
         self.name = name
         self.kind = kind
         self.group = group
@@ -52,10 +53,10 @@ class Execution:
         self.run: spec.Run | None = None
         outer = loop.watch
         loop = dataclasses.replace(loop, watch=lambda fd, handler: outer(fd, self.guarded(handler)))
-        self._loop = loop
+        self._loop, self._stirred = loop, stirred
         bounds = kind.bounds
         self._streams = [
-            capture.Stream("stdout", bounds.stdout), capture.Stream("stderr", bounds.stderr),
+            capture.Stream("stdout", bounds.stdout, uid), capture.Stream("stderr", bounds.stderr, uid),
             capture.Stream("report", bounds.report),
         ]  # fmt: skip
         out, err, report = (stream.write for stream in self._streams)
@@ -63,17 +64,22 @@ class Execution:
         self._watched = False
         self._exited: spec.Exited | None = None
         self._reason, self._limit, self._fault = "", "", ""
-        self._began = time.monotonic()
+        self.began = time.monotonic()
         self._started = self._stopped = 0.0
         self._cpu_before = 0.0
-        self._setup_deadline = self._began + SETUP_TIMEOUT
-        self._cpu_check = self._began
+        self._setup_deadline = self.began + SETUP_TIMEOUT
+        self._cpu_check = self.began
         self._stdin = -1
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What the stock looks at; it has nothing new to decide while this is what it was."""
+        return self.phase, self.run is None, self.held, self.prefaulting, self.prefaulted
 
     @property
     def age(self) -> float:
         """Seconds since it was begun."""
-        return time.monotonic() - self._began
+        return time.monotonic() - self.began
 
     @property
     def usable(self) -> bool:
@@ -132,6 +138,7 @@ class Execution:
         """The handler, so that what fails in it ends this execution and no other."""
 
         def run() -> None:
+            self._stirred()
             try:
                 handler()
             except OSError as error:
@@ -144,6 +151,11 @@ class Execution:
     def begin(self, guest_cgroups: tuple[int, ...]) -> None:
         """The zygote has been told; the guest's cgroup files are ours to close."""
         self._made.begin(guest_cgroups)
+
+    def abandon(self) -> None:
+        """The zygote could not be told: there is nothing but our own descriptors."""
+        self._made.init_end.close()
+        self._close()
 
     def give(self, run: spec.Run, stdin: int, inputs: tuple[int, ...]) -> None:
         """Its one job: now if it is ready, else when it is. `stdin` and `inputs` are ours to close."""
@@ -193,14 +205,19 @@ class Execution:
         stream.drain(self._loop.sink, once=True)
         if not stream.open:
             self._loop.forget(fd)
-        if stream.total > stream.bound and (stream.name == "report" or self.kind.bounds.kill_on_output):
-            self._end("limit", f"{stream.name}_bytes")
+        if limit := self._exceeded(stream):
+            self._end("limit", limit)
+
+    def _exceeded(self, stream: capture.Stream) -> str:
+        """The limit that a stream went past, if that is one which ends the job."""
+        ends = stream.name == "report" or self.kind.bounds.kill_on_output
+        return f"{stream.name}_bytes" if ends and stream.total > stream.bound else ""
 
     def on_exited(self, message: spec.Exited) -> None:
         """The template reaped the guest."""
         self._exited = message
         if self.phase is Phase.RUNNING:
-            if message.signal == signal.SIGKILL and self._oom():
+            if self._oom():  # of it or of a child of it
                 self._end("limit", "memory")
             elif self._out_of_cpu(message):
                 self._end("limit", "cpu_time")
@@ -346,6 +363,8 @@ class Execution:
             if stream.open:
                 self._loop.forget(stream.read)
                 stream.drain(self._loop.sink, once=False)
+            if self._reason in ("exited", "signaled") and (limit := self._exceeded(stream)):
+                self._reason, self._limit = "limit", limit  # it wrote that before it ended
         self._report()
         self._close()
 
@@ -364,9 +383,10 @@ class Execution:
         ended = spec.Ended(
             id=run.id, reason=self._reason, limit=self._limit,
             exit_code=exited.exit_code if exited and not exited.signal else -1, signal=exited.signal if exited else 0,
-            wall=self._stopped - (self._started or self._began), teardown=time.monotonic() - self._stopped,
+            wall=self._stopped - (self._started or self.began), teardown=time.monotonic() - self._stopped,
             cpu=self._cpu(),
-            memory_peak=group.memory_peak() if group else -1, processes_peak=group.processes_peak() if group else -1,
+            memory_peak=group.memory_peak() if group else -1,
+            processes_peak=max(group.processes_peak() - cgroups.OWN, -1) if group else -1,
             refused=self._refusals(),
             stdout_total=out.total, stderr_total=err.total, report_total=report.total, layers=self._made.layers,
         )  # fmt: skip
