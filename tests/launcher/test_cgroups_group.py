@@ -16,8 +16,9 @@ import pytest
 from harness import wait_until
 from launcher.cgroupfs import V1, Kernel
 
-from casemate.launcher import cgroups
-from casemate.launcher.cgroups import Group, Hierarchy
+from casemate.launcher import cgroups, hierarchies
+from casemate.launcher.cgroups import Group
+from casemate.launcher.hierarchies import Hierarchy
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> set[str]:
             raise PermissionError(errno.EACCES, "no", path)
         return plain(path, **rest)
 
-    monkeypatch.setattr(cgroups, "open", refusing, raising=False)
+    monkeypatch.setattr(hierarchies, "open", refusing, raising=False)
     return names
 
 
@@ -166,14 +167,14 @@ def test_what_cannot_be_read_of_our_own_group_is_not_empty(
 def test_a_leafs_counter_that_cannot_be_read_is_not_zero(v1: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     box = v1.child("box")
     box.child("exec-1")
-    plain = cgroups._read
+    plain = cgroups.read
 
     def refusing(path: str) -> str:
         if "/exec-1/" in path:
             raise PermissionError(errno.EACCES, "no", path)
         return plain(path)
 
-    monkeypatch.setattr(cgroups, "_read", refusing)
+    monkeypatch.setattr(cgroups, "read", refusing)
     with pytest.raises(PermissionError):
         box.oom_kills()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from casemate.launcher import cgroups
+from casemate.launcher import cgroups, hierarchies
 
 DATA = Path(__file__).parents[1] / "data" / "cgroups"
 V2 = "cpuset cpu io memory hugetlb pids rdma misc\n"
@@ -22,11 +22,11 @@ class Recorded:
     mountinfo: str
     cgroup: str
 
-    def parse(self) -> tuple[cgroups.Hierarchy, ...]:
-        return cgroups.parse(self.mountinfo, self.cgroup)
+    def parse(self) -> tuple[hierarchies.Hierarchy, ...]:
+        return hierarchies.parse(self.mountinfo, self.cgroup)
 
-    def survey(self) -> cgroups.Survey:
-        return cgroups.survey(self.mountinfo, self.cgroup)
+    def survey(self) -> hierarchies.Survey:
+        return hierarchies.survey(self.mountinfo, self.cgroup)
 
     def group(self, path: str, *, controllers: str = V2, passed: str = "") -> Path:
         """Make what the kernel shows of a v2 group."""
@@ -45,7 +45,7 @@ def recorded(name: str, root: Path) -> Recorded:
     return Recorded(root, mountinfo, cgroup)
 
 
-def own(found: tuple[cgroups.Hierarchy, ...], root: Path) -> dict[str, tuple[int, str]]:
+def own(found: tuple[hierarchies.Hierarchy, ...], root: Path) -> dict[str, tuple[int, str]]:
     """controller → (version, the caller's group below the root)."""
     return {c: (h.version, os.path.relpath(h.own, root)) for h in found for c in h.controllers}
 
@@ -189,7 +189,7 @@ def test_a_tree_that_is_mounted_twice_is_one(writable: str, tmp_path: Path) -> N
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "cgroup.controllers").write_text(V2)
     (tmp_path / writable / "cgroup.procs").touch()
-    survey = cgroups.survey(lines, "0::/")
+    survey = hierarchies.survey(lines, "0::/")
     assert survey.missing == ()
     assert own(survey.hierarchies, tmp_path) == dict.fromkeys(("memory", "pids", "cpu"), (2, writable))
 
