@@ -1,4 +1,4 @@
-# make demo | test | check | bench | soak | fuzz | syscalls | clean: each sets up what it needs first, and only once.
+# make demo | test | check | test-vm | bench | soak | fuzz | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
 MINUTES ?= 10
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Whole files to two workers, in the order of tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup demo test check bench soak fuzz syscalls clean lock
+.PHONY: setup demo test check test-vm bench soak fuzz syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -26,6 +26,10 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(PYTEST)
+
+# In a virtual machine with cgroup v2; as root. Under emulation it is slow, which is why it is not part of `test`.
+test-vm: setup
+	@scripts/test-vm
 
 bench: setup
 	@scripts/install-peers

@@ -64,6 +64,7 @@ def confined(program: str, *arguments: str) -> Iterator[Confined]:
     if group is None:
         pytest.skip("no cgroup can be made around an attack")
     inner = group.child("all")
+    inner.delegate()
     inner.limit(memory=MEMORY, processes=TASKS, cpus=CPUS)
     procs = inner.open_procs()
     process = subprocess.Popen(
