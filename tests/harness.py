@@ -63,7 +63,7 @@ class Confined:
 def confined(program: str, *arguments: str) -> Iterator[Confined]:
     """Start `programs/PROGRAM.py` with `arguments` behind the fence; all of it is killed at the end."""
     argv = [sys.executable, str(PROGRAMS / f"{program}.py"), *arguments]
-    env = {**os.environ, "PYTHONPATH": f"{TESTS}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")}
+    env = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")}
     with contextlib.ExitStack() as stack:
         try:
             process, group = stack.enter_context(fence(argv, env, BOUNDS))

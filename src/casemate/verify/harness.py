@@ -108,6 +108,7 @@ def _made(bounds: Bounds) -> Iterator[cgroups.Group]:
         raise NoHarness("no cgroup can be made around an attack: memory, pids and cpu controllers are needed")
     try:
         inner = outer.child("all")
+        inner.delegate()
         inner.limit(memory=bounds.memory, processes=bounds.tasks, cpus=bounds.cpus)
         yield inner
     finally:
