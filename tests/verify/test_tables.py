@@ -121,7 +121,7 @@ def test_nothing_is_left_out_under_cad_but_what_a_user_other_than_root_cannot_ha
 
 def test_a_road_that_the_set_closes_is_to_be_refused_and_its_twin_is_the_sets() -> None:
     probes = {probe.id: probe for probe in selected((), CAD, root=True)}
-    closed = {name for name, probe in probes.items() if probe.code.startswith("closed(")}
+    closed = {name for name, probe in probes.items() if probe.code.startswith("closed_road(")}
     assert closed == {
         "memory.fallocate", "memory.pipes", "memory.pairs", "disk.allocated", "disk.copied", "artifacts.link",
         "artifacts.link-to-environment", "artifacts.link-above", "artifacts.second-name", "artifacts.fifo",
@@ -129,8 +129,8 @@ def test_a_road_that_the_set_closes_is_to_be_refused_and_its_twin_is_the_sets() 
     assert {probes[name].twin for name in closed} == {"seccomp"}
     assert all(probes[name].expect.startswith("exited; refused EPERM") for name in closed)
     python = CAD.model_copy(update={"kernel": CAD.kernel.model_copy(update={"syscalls": "python"})})
-    assert not any(probe.code.startswith("closed(") for probe in selected((), python, root=True))
-    strict = {probe.id for probe in selected((), load_profile("strict"), root=True) if probe.code.startswith("closed(")}
+    assert not any(probe.code.startswith("closed_road(") for probe in selected((), python, root=True))
+    strict = {probe.id for probe in selected((), load_profile("strict"), root=True) if probe.code.startswith("closed_road(")}
     assert {"processes.forks", "disk.sparse", "memory.threads", "time.asleep"} <= strict
     assert not {"memory.heap", "time.python", "output.blocks"} & strict
 

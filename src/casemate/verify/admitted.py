@@ -58,7 +58,7 @@ def under(probe: Probe, profile: Profile) -> Probe:
     if missing:
         guard = "read-only-tmp" if "/tmp" in missing else "seccomp"
         return dataclasses.replace(
-            probe, code=f"closed({probe.code!r})", expect=CLOSED, twin=guard, deadline=DEADLINE, limits=limits
+            probe, code=f"closed_road({probe.code!r})", expect=CLOSED, twin=guard, deadline=DEADLINE, limits=limits
         )
     if probe.killed and profile.limits.output_overflow == "kill":
         return dataclasses.replace(probe, expect=probe.killed, limits=limits)

@@ -22,7 +22,7 @@ def take(step, enough):
         tell(NAME, got=f"all {enough}")
 
 
-def closed(code):
+def closed_road(code):
     """A road that the profile closes: the refusal is the answer, whatever else would be said."""
     global SAYS
     SAYS = False

@@ -80,5 +80,6 @@ def daemon():
 
 
 def closed():
+    time.sleep(0)  # where that is refused it still has an output to say so
     os.closerange(0, 256)
     time.sleep(4)
