@@ -49,7 +49,7 @@ def test_verify_some_of_it_in_words(profile: str) -> None:
     [
         (("--only", "nonsense"), "no such probe or family: nonsense"),
         (("--runtime", "runsc"), "to be verified under 'runsc'"),
-        (("--profile", "no-such"), "no profile named"),
+        (("--profile", "no-such"), "no profile 'no-such'"),
     ],
 )
 def test_verify_refuses(arguments: tuple[str, ...], words: str, profile: str, whole: dict[str, Any]) -> None:

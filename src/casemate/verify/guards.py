@@ -97,6 +97,13 @@ _PIDS: tuple[Edit, ...] = (
     # Init, the execution and the guest stay in the pid namespace of the room.
     (INIT, f"    spec.close_all(site.cgroups)\n{_UNSHARED}", "    spec.close_all(site.cgroups)\n"),
     (INIT, f"    mine = os.pidfd_open(os.getpid())\n{_UNSHARED}", "    mine = os.pidfd_open(os.getpid())\n"),
+    # Of a pid namespace that is not one's own no /proc can be mounted: the room's stays in sight.
+    (
+        MOUNTS, '    os.chdir(PREPARED)\n    syscalls.mount("proc", "proc", "proc", _INERT)\n',
+        f'    os.chdir(PREPARED)\n    syscalls.mount("/proc", "proc", None, {_BIND})\n',
+    ),
+    (MOUNTS, '    syscalls.mount("proc", "/proc", "proc", _INERT | syscalls.MS_RDONLY, ",".join(options))\n', ""),
+    NO_TREE_CHECK,
 )
 _SHARED_PIDS = (*_PIDS, without("pid"))
 _ALL = ("run", "etc", "sys", "var", "home", "root", "srv")
@@ -166,7 +173,7 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     "descriptors": ((LOCKDOWN, _CLOSED, ""), _COUNTED),
     "kept-directory": _planted('os.open("/usr", os.O_RDONLY | os.O_DIRECTORY)'),
     "kept-canary": (
-        *_INHERITED,
+        *_INHERITED, without("environment"),
         *_planted('os.write(os.memfd_create("kept"), os.environ["CASEMATE_CANARY"].encode())'),
     ),
     "kept-terminal": (
@@ -280,8 +287,8 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         *shared("NET", "IPC", "UTS"),
         *_PIDS,
         ("launcher/usermaps.py", "    return 1 + 2 * slot\n", "    return 1\n"),
-        *_VISIBLE, *_SHARED_TMP,
-        without("seccomp", "landlock", "uid", "hostname", "pid"),
+        *(edit for edit in _VISIBLE if edit is not NO_TREE_CHECK), *_SHARED_TMP,
+        without("seccomp", "landlock", "hostname", "pid"),
     ),
     "recovery": (*_SHARED_TMP, NO_TREE_CHECK, without("landlock")),
     "recovery-ipc": (*shared("IPC"), without("seccomp")),

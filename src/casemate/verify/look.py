@@ -105,11 +105,12 @@ class Look:
 
     def _guest(self, what: str) -> str:
         uids, gids = self.status["Uid"].split(), self.status["Gid"].split()
-        ours, inits = {"0", str(os.geteuid())}, {fields(pid).get("Uid", "").split()[0] for pid in self.above}
+        template = fields(int(self.status["PPid"])).get("Uid", "").split()[:1]
+        ours, inits = {"0", str(os.geteuid()), *template}, {fields(pid)["Uid"].split()[0] for pid in self.above}
         wrong = {
             "uid": len(set(uids)) != 1 or bool(ours.intersection(uids)) or bool(inits.intersection(uids)),
             "gid": len(set(gids)) != 1 or bool(ours.intersection(gids)) or bool(inits.intersection(gids)),
-            "init": not inits or bool(inits.intersection(uids)),
+            "init": not inits or bool({*inits, *template}.intersection(uids)),
             "groups": self.status["Groups"] != "",
             "map": any(int(row.split()[1]) == 0 for row in self.files["uid_map"].splitlines())
             or not self.files["uid_map"],

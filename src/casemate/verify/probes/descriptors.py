@@ -43,12 +43,11 @@ def read_all():
 
 
 def speak():
-    """Send a packet on every socket that is open."""
+    """Find a socket that would take a packet; to send one would end the room, and with it the other probes."""
     for fd in range(4, 256):
         with contextlib.suppress(OSError):
-            if stat.S_ISSOCK(os.fstat(fd).st_mode):
-                os.write(fd, b'{"kind": "cancel", "id": "x"}')
-                return f"sent on descriptor {fd}"
+            if stat.S_ISSOCK(os.fstat(fd).st_mode) and select.select([], [fd], [], 0)[1]:
+                return f"descriptor {fd} takes packets"
     raise OSError(errno.EBADF, "no socket is open")
 
 
