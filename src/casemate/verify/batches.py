@@ -33,11 +33,12 @@ BATCHES: dict[str, Scenario] = {
     "control": answers_batch("control"),
     "signals": jobs,
     "neighbours": beside(),
+    "tenants": beside(tenant="other", other_host=True),
+    "tenants-here": beside(tenant="other"),
+    "recovery": recovery,
+    # Last: where nothing is bounded they leave nothing for others.
     "greedy-processes": beside(),
     "greedy-pipes": beside(),
     "greedy-files": beside(),
     "greedy-inodes": beside(),
-    "tenants": beside(tenant="other", other_host=True),
-    "tenants-here": beside(tenant="other"),
-    "recovery": recovery,
 }

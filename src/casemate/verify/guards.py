@@ -285,6 +285,13 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     ),
     "neighbours": (
         *shared("NET", "IPC", "UTS"),
+        # A limit of processes set before the user namespace is one for all that its maker makes (getrlimit(2)).
+        (
+            "launcher/enclose.py", "    syscalls.unshare(syscalls.CLONE_NEWUSER)\n",
+            '    if site.hostname == "sandbox":\n        import resource\n\n'
+            "        resource.setrlimit(resource.RLIMIT_NPROC, (34, 34))\n"
+            "    syscalls.unshare(syscalls.CLONE_NEWUSER)\n",
+        ),
         *_PIDS,
         ("launcher/usermaps.py", "    return 1 + 2 * slot\n", "    return 1\n"),
         *(edit for edit in _VISIBLE if edit is not NO_TREE_CHECK), *_SHARED_TMP,

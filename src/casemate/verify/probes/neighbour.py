@@ -107,6 +107,10 @@ def sleeper():
 
 def full_pipe():
     r, w = os.pipe()
+    with contextlib.suppress(OSError, ImportError):
+        import fcntl
+
+        fcntl.fcntl(w, fcntl.F_SETPIPE_SZ, 1 << 20)
     os.set_blocking(w, False)
     with contextlib.suppress(BlockingIOError):
         while True:

@@ -65,10 +65,12 @@ def children():
 
 
 def pipes():
-    ends = [os.pipe() for _ in range(8)]
-    os.write(ends[0][1], bytes(4096))
+    """Who has too many gets no more than two pages for each (pipe-user-pages-soft, pipe(7))."""
+    for _ in range(8):
+        if (held := os.write(os.pipe2(os.O_NONBLOCK)[1], bytes(65536))) < 65536:
+            raise OSError(errno.ENOMEM, f"a pipe holds {held} bytes")
 
 
 def file():
-    with open("/tmp/work", "wb") as target:
+    with open(f"/tmp/work-{time.monotonic_ns()}", "wb") as target:  # not one that is there, which would be emptied first
         target.write(bytes(1 << 20))

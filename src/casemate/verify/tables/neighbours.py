@@ -35,7 +35,7 @@ _LOOKS = {
 }  # fmt: skip
 _GREEDY = {
     "processes": ("takes all the processes it can", PROCESSES, "greedy(lambda n: sleeper())"),
-    "pipes": ("fills all the pipes it can", MEMORY, "greedy(lambda n: full_pipe(), 60)"),
+    "pipes": ("fills all the pipes it can", MEMORY, "greedy(lambda n: full_pipe(), 90)"),
     "files": ("fills all the disk it can", TENANTS, "greedy(lambda n: open(f'/tmp/g{n}', 'wb').write(bytes(1 << 20)))"),
     "inodes": ("makes all the files it can", TENANTS, "greedy(lambda n: open(f'/tmp/i{n}', 'w').close(), 100000)"),
 }  # fmt: skip
