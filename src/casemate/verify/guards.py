@@ -99,7 +99,8 @@ _PIDS: tuple[Edit, ...] = (
     (INIT, f"    mine = os.pidfd_open(os.getpid())\n{_UNSHARED}", "    mine = os.pidfd_open(os.getpid())\n"),
     # Of a pid namespace that is not one's own no /proc can be mounted: the room's stays in sight.
     (
-        MOUNTS, '    os.chdir(PREPARED)\n    syscalls.mount("proc", "proc", "proc", _INERT)\n',
+        MOUNTS,
+        '    os.chdir(PREPARED)\n    syscalls.mount("proc", "proc", "proc", _INERT)\n',
         f'    os.chdir(PREPARED)\n    syscalls.mount("/proc", "proc", None, {_BIND})\n',
     ),
     (MOUNTS, '    syscalls.mount("proc", "/proc", "proc", _INERT | syscalls.MS_RDONLY, ",".join(options))\n', ""),
@@ -297,7 +298,7 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         *(edit for edit in _VISIBLE if edit is not NO_TREE_CHECK), *_SHARED_TMP,
         without("seccomp", "landlock", "hostname", "pid"),
     ),
-    "recovery": (*_SHARED_TMP, NO_TREE_CHECK, without("landlock")),
+    "recovery": (*_SHARED_TMP, NO_TREE_CHECK, without("landlock", "seccomp")),
     "recovery-ipc": (*shared("IPC"), without("seccomp")),
     "recovery-template": (
         (
