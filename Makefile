@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Whole files to two workers, in the order of tests/conftest.py.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: setup demo test check bench syscalls clean lock
 
@@ -16,13 +18,13 @@ demo: setup
 	$(BIN)/python -m casemate.cli demo examples --out out
 
 test: setup
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 bench: setup
 	@scripts/install-peers

@@ -55,6 +55,7 @@ def home() -> Iterator[Path]:
     """A directory of the user's with a copy of everything that the suite needs."""
     place = Path(tempfile.mkdtemp(prefix="casemate-user-", dir="/var/tmp"))
     skip = shutil.ignore_patterns("__pycache__", "test", "tests", "idlelib", "tkinter", "ensurepip", "lib2to3")
+    skip_bytecode = shutil.ignore_patterns("__pycache__")
     base = Path(sys.base_prefix)
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     (place / "python" / "bin").mkdir(parents=True)
@@ -70,7 +71,9 @@ def home() -> Iterator[Path]:
     for name in ("src", "tests", "examples", "profiles", "images", "pyproject.toml"):
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() and not source.is_symlink() else shutil.copy
-        copy(source, place / "project" / name, **({} if copy is shutil.copytree else {"follow_symlinks": False}))
+        # Other tests write bytecode meanwhile.
+        options = {"ignore": skip_bytecode} if copy is shutil.copytree else {"follow_symlinks": False}
+        copy(source, place / "project" / name, **options)
     for directory, names, files in os.walk(place):
         for name in (".", *names, *files):
             os.chown(os.path.join(directory, name), UID, GID, follow_symlinks=False)

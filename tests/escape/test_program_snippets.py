@@ -90,7 +90,7 @@ def test_what_they_try_on_the_kernel_is_refused() -> None:
 DOS: dict[str, tuple[object, ...]] = {
     # How it ends (a limit, an exit code, the name of an exception); several: whichever comes first.
     "dos/002": ("wall_time",), "dos/004": (0,), "dos/006": ("wall_time",), "dos/008": (0,),
-    "dos/010": ("BlockingIOError",), "dos/012": ("wall_time", "memory", "BlockingIOError", "MemoryError"),
+    "dos/010": ("wall_time", "BlockingIOError"), "dos/012": ("wall_time", "memory", "BlockingIOError", "MemoryError"),
     "dos/014": ("OSError",), "dos/016": ("PermissionError",), "dos/018": ("OSError",),
     "dos/020": ("wall_time", "OSError"),
     "dos/022": ("OSError",), "dos/024": ("OSError",), "dos/026": ("OSError",), "dos/028": ("wall_time",),
@@ -117,7 +117,8 @@ def test_what_they_exhaust_is_theirs_alone() -> None:
         assert how(result) in DOS[name], (name, result)
         assert result["took"] < 20, (name, result["took"])
     if CGROUPS:
-        assert all(seen[name]["refused"] == ["processes"] for name in ("dos/002", "dos/010"))
+        assert seen["dos/002"]["refused"] == ["processes"]
+        assert how(seen["dos/010"]) == "wall_time" or seen["dos/010"]["refused"] == ["processes"]
     assert seen["dos/022"]["refused"] == ["inodes"]
 
 

@@ -12,8 +12,10 @@ from casemate.cli import documents, terminal
 from casemate.cli.status import of_outcome
 from casemate.control.deadline import Deadline
 from casemate.control.host import Host, Stock
+from casemate.control.leases import LOCAL
 from casemate.errors import Denied
 from casemate.model import RunResult
+from casemate.runtime.workspace import check_inputs
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,6 +44,9 @@ def main(arguments: argparse.Namespace) -> int:
     # One more than the first: the second sandbox is made ready while the script runs.
     with Host(stock=Stock(size=1)) as host, terminal.progress("starting", quiet=arguments.json) as progress:
         progress("template")
+        # What is refused is refused before anything is warmed.
+        request = host.request(source, arguments.profile, inputs, None, LOCAL, LOCAL, limits=arguments.limit)
+        check_inputs(request.inputs, request.plan.profile.limits.upload_bytes)
         host.warm(arguments.profile, arguments.limit)
         deadline = Deadline.after(arguments.deadline) if arguments.deadline is not None else None
         result = host.run(source, arguments.profile, inputs, deadline, limits=arguments.limit, progress=progress)
