@@ -171,16 +171,15 @@ class Host:
     def _mapped(
         self, profile: str, limits: Mapping[str, float] | None
     ) -> Callable[[str | bytes, runs.Cancellation], RunResult]:
-        self.request(
-            "", profile, None, None, LOCAL, LOCAL, limits=limits
-        )  # a bad profile or host is refused before anything runs
+        # A bad profile or host is refused before anything runs.
+        first = self.request("", profile, None, None, LOCAL, LOCAL, limits=limits)
 
         def run(source: str | bytes, cancellation: runs.Cancellation) -> RunResult:
-            request = self.request(source, profile, None, None, LOCAL, LOCAL, limits=limits)
             try:
+                request = self.request(source, profile, None, None, LOCAL, LOCAL, limits=limits)
                 return self.execute(request, cancellation, lambda _: None)
             except (Busy, SandboxFault) as fault:
-                return outcomes.lost(uuid.uuid4().hex[:16], request.plan, request.image, str(fault))
+                return outcomes.lost(uuid.uuid4().hex[:16], first.plan, first.image, str(fault))
 
         return run
 
