@@ -12,6 +12,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 setup: $(VENV)/.installed
 	@scripts/setup-host
 	@$(BIN)/casemate image build cad
+	@$(BIN)/casemate image build python
 
 demo: setup
 	$(BIN)/python -m casemate.cli demo examples --out out
@@ -29,10 +30,11 @@ bench: setup
 	@scripts/install-peers
 	$(BIN)/casemate bench --out bench/RESULTS.md
 
-# What the jobs of the tests ask of the kernel; needs strace. For `python` a profile that may execute programs must exist.
+# What the jobs of the tests ask of the kernel; needs strace.
 syscalls: setup
 	$(BIN)/casemate syscalls trace cad tests/data/syscalls/cad examples tests/data/honest tests/data/results \
 		tests/data/errors tests/data/hazards/s*.py tests/data/hazards/t*.py --record tests/data/syscalls/recorded/cad.json
+	$(BIN)/casemate syscalls trace python tests/data/syscalls/python --record tests/data/syscalls/recorded/python.json
 	$(BIN)/casemate syscalls trace strict tests/data/syscalls/strict --record tests/data/syscalls/recorded/strict.json
 
 clean:
@@ -57,3 +59,4 @@ lock:
 	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
 	$(LOCK) --no-deps images/cad.in -o images/cad.txt
+	$(LOCK) --no-deps images/python.in -o images/python.txt

@@ -163,6 +163,34 @@ def successive(
     return told
 
 
+@dataclass(frozen=True)
+class Launch:
+    """A plain program, its profile's text, edits of the launcher, and whether its sandbox is made ahead of it."""
+
+    source: str
+    profile: str
+    edits: tuple[tuple[str, str, str], ...] = ()
+    ahead: bool = True
+
+
+def launches(directory: Path, wanted: Sequence[Launch]) -> dict[Launch, dict[str, Any]]:
+    """What became of each: one after the other in one process of the harness, each in a Host of its own."""
+    jobs = []
+    for number, each in enumerate(wanted):
+        place = directory / str(number)
+        place.mkdir()
+        (place / "source.py").write_text(each.source, "utf-8")
+        (place / "profile.toml").write_text(each.profile, "utf-8")
+        package = str(weakened(place, (*each.edits, BLIND))) if each.edits else "-"
+        jobs.append([package, str(place / "profile.toml"), str(place / "source.py"), int(each.ahead)])
+    (directory / "jobs.json").write_text(json.dumps(jobs), "utf-8")
+    with confined("launches", str(directory / "jobs.json")) as running:
+        told: list[dict[str, Any]] = running.finish(100)
+    seen = dict(zip(wanted, told, strict=True))
+    assert all(found.get("ahead", each.ahead) is each.ahead for each, found in seen.items())
+    return seen
+
+
 BLIND = (
     "launcher/outside.py",
     "    for name in _EMPTY:",

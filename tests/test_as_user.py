@@ -7,6 +7,7 @@ is `test_without_a_cgroup_the_strong_profile_is_refused`.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -30,6 +31,8 @@ SUITES = (
     "tests/escape/test_guards.py",
     "tests/escape/test_descriptors.py",
     "tests/escape/test_neighbours.py",
+    "tests/escape/test_programs.py::test_every_attack_is_held",
+    "tests/control/test_programs.py::test_an_honest_program",
 )
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="this is the ordinary user's run already")
 
@@ -151,3 +154,16 @@ def test_without_a_cgroup_the_rlimit_profile_runs(home: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert '"profile": "cad-rlimit"' in ran.stdout
     assert '"cgroup-memory"' in ran.stdout  # reported as degraded
+
+
+def test_without_a_cgroup_plain_programs_run_under_the_rlimit_profile_alone(home: Path) -> None:
+    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+    program = "tests/data/programs/output/026.py"
+    refused = as_user(home, (), "-c", script, "run", program, "--profile", "python")
+    assert refused.returncode == 3
+    assert "'python-rlimit' is enforceable here" in refused.stderr
+    ran = as_user(home, (), "-c", script, "run", program, "--profile", "python-rlimit", "--json")
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["stdout"]["text"] == "[False, False, False]\n"
+    assert {"cgroup-memory", "cgroup-pids", "cgroup-cpu"} <= set(found["enforcement"]["degraded"])

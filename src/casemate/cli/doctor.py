@@ -13,7 +13,7 @@ from casemate.policy import HostFacts, decide
 from casemate.runtime import images
 from casemate.runtime.doctor import examine
 
-_IMAGES = ("cad",)
+_IMAGES = ("cad", "python")
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -133,7 +133,7 @@ class FaultDocument:
 
 @dataclass(frozen=True, slots=True)
 class LintedFile:
-    """One profile; if it loads, `unbuilt` are the rows for which nothing runs under it yet."""
+    """One profile: what it is if it loads, else what is wrong with it."""
 
     file: str
     ok: bool
@@ -141,7 +141,6 @@ class LintedFile:
     version: int | None
     digest: str | None
     faults: tuple[FaultDocument, ...]
-    unbuilt: tuple[FaultDocument, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,6 @@ class PolicyDocument:
     digest: str
     description: str
     rows: dict[str, dict[str, Value]]
-    unbuilt: tuple[FaultDocument, ...]
     exit_status: int
 
 

@@ -1,4 +1,4 @@
-"""`casemate run SCRIPT`: script in, STEP, outcome and facts out."""
+"""`casemate run SCRIPT`: script in, files, outcome and facts out."""
 
 from __future__ import annotations
 
@@ -109,12 +109,19 @@ def read_inputs(paths: list[Path]) -> dict[str, bytes]:
 
 
 def write(result: RunResult, directory: Path, stem: str) -> dict[str, str]:
-    """Write the artifacts: STEM.step for a single part, STEM-NAME otherwise; whole or not at all."""
+    """Write the artifacts, whole or not at all: STEM.step for a single part, STEM-NAME for several.
+
+    A plain program's files keep their names and directories.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     paths: dict[str, str] = {}
     for name, artifact in result.artifacts.items():
-        target = directory / (f"{stem}{Path(name).suffix}" if len(result.artifacts) == 1 else f"{stem}-{name}")
-        fd, temporary = tempfile.mkstemp(dir=directory, prefix=".casemate-")
+        if result.outcome.verdict is None:
+            target = directory / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+        else:
+            target = directory / (f"{stem}{Path(name).suffix}" if len(result.artifacts) == 1 else f"{stem}-{name}")
+        fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=".casemate-")
         try:
             with os.fdopen(fd, "wb") as file:
                 file.write(artifact.data)

@@ -29,9 +29,12 @@ from casemate.runtime.rooms import Rooms, Standing, Stock, Template
 TEMPLATES = {
     "cad": Template("cad", "casemate.guest.warm:cad", "casemate.guest.warm:rehearse"),
     "light": Template("light", "casemate.guest.light:warm", ""),
+    "program": Template("program", "casemate.guest.program:warm", ""),
 }
 STRONGEST = ("cad", "cad-rlimit")
 """CAD profiles, strongest first."""
+PLAIN = ("python", "python-rlimit")
+"""The same of plain programs."""
 
 
 class Host:
@@ -168,16 +171,15 @@ class Host:
     def _mapped(
         self, profile: str, limits: Mapping[str, float] | None
     ) -> Callable[[str | bytes, runs.Cancellation], RunResult]:
-        self.request(
-            "", profile, None, None, LOCAL, LOCAL, limits=limits
-        )  # a bad profile or host is refused before anything runs
+        # A bad profile or host is refused before anything runs.
+        first = self.request("", profile, None, None, LOCAL, LOCAL, limits=limits)
 
         def run(source: str | bytes, cancellation: runs.Cancellation) -> RunResult:
-            request = self.request(source, profile, None, None, LOCAL, LOCAL, limits=limits)
             try:
+                request = self.request(source, profile, None, None, LOCAL, LOCAL, limits=limits)
                 return self.execute(request, cancellation, lambda _: None)
             except (Busy, SandboxFault) as fault:
-                return outcomes.lost(uuid.uuid4().hex[:16], request.plan, request.image, str(fault))
+                return outcomes.lost(uuid.uuid4().hex[:16], first.plan, first.image, str(fault))
 
         return run
 
@@ -200,11 +202,14 @@ class Host:
             raise PolicyError(f"{refusal}{self._alternative(loaded)}", refusal.faults) from None
         if until is not None and math.isnan(until.at):
             raise Denied("a deadline that is not a number")  # every comparison with it would be false
+        plain = loaded.artifacts.inspection == "none"
+        if plain and check_only:
+            raise Denied(f"profile {loaded.name!r} has no gate, so there is nothing to check")
         data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
         return runs.Request(
             source=data, plan=plan, image=self._image(loaded.filesystem.image), inputs=dict(inputs or {}),
             deadline=until, tenant=tenant, actor=actor, gate=gate, check_only=check_only,
-            template="light" if check_only else "cad",
+            template="program" if plain else "light" if check_only else "cad",
         )  # fmt: skip
 
     def execute(
@@ -233,13 +238,14 @@ class Host:
 
     def _alternative(self, refused: Profile) -> str:
         """What to say of a weaker profile that this host does enforce; it is never taken unasked."""
-        if refused.unbuilt:
-            return ""
+        plain = refused.artifacts.inspection == "none"
         try:
-            name = strongest(self)
+            name = strongest(self, PLAIN if plain else STRONGEST)
         except PolicyError:
             return ""
-        return "" if name == refused.name else f". Profile {name!r} is enforceable here; it names what it does not hold"
+        if name == refused.name or self.admitted(name).kernel.syscalls != refused.kernel.syscalls:
+            return ""
+        return f". Profile {name!r} is enforceable here; it names what it does not hold"
 
     def _image(self, name: str) -> images.Image:
         """The one that has this name now: it may have been built anew since the last job."""
@@ -290,10 +296,10 @@ async def arun(
     return await shared().arun(source, profile, inputs, deadline, limits=limits)
 
 
-def strongest(host: Host) -> str:
-    """The strongest CAD profile that this host can enforce; raises PolicyError if there is none."""
+def strongest(host: Host, names: Sequence[str] = STRONGEST) -> str:
+    """The first of these profiles that this host can enforce; raises PolicyError if there is none."""
     refusals = []
-    for name in STRONGEST:
+    for name in names:
         try:
             decide(host.admitted(name), host.facts())
         except Denied as refusal:

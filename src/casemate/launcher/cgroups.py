@@ -24,6 +24,8 @@ from dataclasses import dataclass
 NEEDED = ("memory", "pids", "cpu")
 LEAVES = ("init", "exec-1")
 """The groups in a sandbox's: its init with the execution's first process, and the guest."""
+OWN = 2
+"""Processes of ours in a sandbox's group, all the time: its init, and the execution's first process."""
 WANTED = ("memory", "pids", "cpu", "cpuacct")
 PERIOD = 100_000
 """Microseconds of a CPU quota's period."""
