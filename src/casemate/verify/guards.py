@@ -99,7 +99,8 @@ _PIDS: tuple[Edit, ...] = (
     (INIT, f"    mine = os.pidfd_open(os.getpid())\n{_UNSHARED}", "    mine = os.pidfd_open(os.getpid())\n"),
     # Of a pid namespace that is not one's own no /proc can be mounted: the room's stays in sight.
     (
-        MOUNTS, '    os.chdir(PREPARED)\n    syscalls.mount("proc", "proc", "proc", _INERT)\n',
+        MOUNTS,
+        '    os.chdir(PREPARED)\n    syscalls.mount("proc", "proc", "proc", _INERT)\n',
         f'    os.chdir(PREPARED)\n    syscalls.mount("/proc", "proc", None, {_BIND})\n',
     ),
     (MOUNTS, '    syscalls.mount("proc", "/proc", "proc", _INERT | syscalls.MS_RDONLY, ",".join(options))\n', ""),
