@@ -15,12 +15,14 @@ demo: setup
 	$(BIN)/python -m casemate.cli demo examples --out out
 
 test: setup
+	@scripts/install-peers crun:crun runc:runc
 	$(BIN)/python -m pytest
 
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	@scripts/install-peers crun:crun runc:runc
 	$(BIN)/python -m pytest
 
 bench: setup

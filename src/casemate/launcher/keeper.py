@@ -88,12 +88,13 @@ class Keeper:
         try:
             while self._running:
                 now = time.monotonic()
-                due = self._executions.next_time(now)
+                due = min(self._executions.next_time(now), self._rooms.next_time())
                 for fd, _ in self._poll.poll(max(0.0, due - now) * 1000 + 0.5):
                     handler = self._handlers.get(fd)
                     if handler is not None:
                         handler()
                 self._executions.on_time(time.monotonic())
+                self._rooms.on_time(time.monotonic())
         finally:
             self._destroy()
 

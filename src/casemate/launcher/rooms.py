@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import cgroups, outside, room, spec
+from . import cgroups, oci, outside, room, site, spec
+
+NATIVE = "native"
+ENDING = 5.0
+"""Seconds that a monitor has to take its room down."""
 
 
 @dataclass
@@ -17,11 +23,17 @@ class Place:
     room: spec.Room
     pid: int
     channel: spec.Channel
-    templates: dict[str, spec.Channel]
+    group: cgroups.Group | None
+    templates: dict[str, spec.Channel] = field(default_factory=dict)
     warm: set[str] = field(default_factory=set)
     namespaces: set[str] = field(default_factory=set)
     layers: tuple[spec.Layer, ...] = ()
     retired: bool = False
+    lifeline: int = -1
+    said: int = -1
+    """The two pipes to a runtime's monitor (`oci.Started`)."""
+    due: float = math.inf
+    """When a runtime must have made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,8 @@ class Rooms:
         self._files, self._uids, self._group = files, uids, group
         self._events = events
         self._places: dict[str, Place] = {}
+        self._ending: list[int] = []
+        """Monitors that take their room down."""
 
     def template(self, room_id: str, name: str) -> spec.Channel:
         """The channel of a warm template; raises OSError if there is none."""
@@ -74,30 +88,97 @@ class Rooms:
     def make(self, message: spec.Room) -> None:
         """Start a room; that it stands, or why not, is told later."""
         procs: tuple[int, ...] = ()
-        pairs = [spec.pair() for _ in message.templates]
+        native = message.outer.runtime == NATIVE
         try:
-            if self._group is not None:
-                procs = self._group.child(f"room-{message.id}").open_procs()
-            pid, channel, layers = room.start(message, self._files, self._uids, procs)
-            channel.send(message, tuple(theirs.fileno() for _, theirs in pairs))
+            group = None if self._group is None else self._group.child(f"room-{message.id}")
+            procs = () if group is None else group.open_procs()
+            if native:
+                pid, channel, layers = room.start(message, self._files, self._uids, procs)
+                place = Place(message, pid, channel, group, layers=layers)
+            else:
+                started = oci.start(message, self._files, self._uids, procs)
+                place = Place(
+                    message, started.pid, started.channel, group, lifeline=started.lifeline, said=started.said
+                )
         except OSError as error:
-            self._events.tell(spec.Fault(message.id, f"room: {error}"), ())
-            for ours, _ in pairs:
-                ours.close()
+            self._events.tell(spec.Fault(message.id, f"room: {error}", refused=not native), ())
             return
         finally:
             spec.close_all(procs)
-            for _, theirs in pairs:
-                theirs.close()
-        templates = {wanted.name: ours for wanted, (ours, _) in zip(message.templates, pairs, strict=True)}
-        place = Place(message, pid, channel, templates, layers=layers)
         self._places[message.id] = place
+        if native:
+            self._furnish(place)
+        else:
+            self._await(place)
+
+    def _furnish(self, place: Place) -> None:
+        """Have the zygote of a room that stands fork its templates."""
+        pairs = [spec.pair() for _ in place.room.templates]
+        place.templates = {wanted.name: ours for wanted, (ours, _) in zip(place.room.templates, pairs, strict=True)}
         watch = self._events.watch
-        watch(channel.fileno(), lambda: self._lose(place, "its first process ended"))
-        for template in templates.values():
+        watch(place.channel.fileno(), lambda: self._lose(place, "its first process ended"))
+        for template in place.templates.values():
             template.sock.setblocking(False)
             template.ask_sender()
             watch(template.fileno(), lambda template=template: self._on_template(place, template))  # type: ignore[misc]
+        try:
+            place.channel.send(place.room, tuple(theirs.fileno() for _, theirs in pairs))
+        except OSError as error:
+            self._lose(place, str(error))
+        finally:
+            for _, theirs in pairs:
+                theirs.close()
+
+    # --- rooms that a runtime makes ---------------------------------------------------------------------------------
+
+    def _await(self, place: Place) -> None:
+        place.due = time.monotonic() + oci.SECONDS
+        self._events.watch(place.channel.fileno(), lambda: self._on_first(place))
+        self._events.watch(place.said, lambda: self._on_said(place))
+        # That there is nobody to hear it any more is told on the other pipe.
+        with contextlib.suppress(OSError):
+            place.channel.send(spec.Enclosed(place.room.outer.runtime, tuple(site.namespaces().items())))
+
+    def _on_first(self, place: Place) -> None:
+        """The first word of a room: what was read back in it. What is to be seen from outside is looked at now."""
+        runtime = place.room.outer.runtime
+        try:
+            received = place.channel.receive()
+            if received is None:
+                return self._events.forget(place.channel.fileno())  # how the runtime ended is told on the other pipe
+            message = received[0]
+            spec.close_all(received[1])
+            if isinstance(message, spec.Fault):
+                raise outside.Unlike(message.message)
+            if not isinstance(message, spec.Warm) or place.templates:
+                raise outside.Unlike(f"it said {message.kind}")
+            seen = outside.examine_room(place.channel.sender, place.pid, place.group, self._uids)
+        except BlockingIOError:
+            return None
+        except (OSError, spec.WireError, outside.Unlike) as error:
+            return self._lose(place, f"what {runtime} made is not the wall that it should be: {error}")
+        version = spec.Layer("room.runtime", True, f"{runtime}: {place.room.outer.version}")
+        place.layers = (version, *seen, *message.layers)
+        place.due = math.inf
+        self._events.forget(place.channel.fileno())
+        return self._furnish(place)
+
+    def _on_said(self, place: Place) -> None:
+        told = os.read(place.said, 4096).decode("utf-8", "replace")
+        self._lose(place, told or f"the monitor of {place.room.outer.runtime} ended")
+
+    def next_time(self) -> float:
+        """Monotonic time of the next thing to look at."""
+        return min((place.due for place in self._places.values()), default=math.inf)
+
+    def on_time(self, now: float) -> None:
+        """Give up on runtimes that took too long, and forget monitors that have ended."""
+        for place in list(self._places.values()):
+            if now >= place.due:
+                self._lose(place, f"{place.room.outer.runtime} made no room within {oci.SECONDS:g} s")
+        self._ending = [pid for pid in self._ending if not _reaped(pid)]
+
+    # --- what rooms say, and their end ------------------------------------------------------------------------------
 
     def _on_template(self, place: Place, channel: spec.Channel) -> None:
         try:
@@ -132,12 +213,18 @@ class Rooms:
             return
         self._events.lost(place.room.id)
         self._end(place)
-        self._events.tell(spec.Fault(place.room.id, f"room: {why}"), ())
+        refused = place.room.outer.runtime != NATIVE and not place.templates
+        self._events.tell(spec.Fault(place.room.id, f"room: {why}"[:4000], refused=refused), ())
 
     def _end(self, place: Place) -> None:
         for channel in (place.channel, *place.templates.values()):
             self._events.forget(channel.fileno())
             channel.close()
+        if place.lifeline >= 0:
+            self._events.forget(place.said)
+            spec.close_all((place.said, place.lifeline))
+            self._ending.append(place.pid)
+            return
         with contextlib.suppress(ProcessLookupError):
             os.kill(place.pid, 9)
         with contextlib.suppress(ChildProcessError):
@@ -159,3 +246,16 @@ class Rooms:
         for place in self._places.values():
             self._end(place)
         self._places.clear()
+        end = time.monotonic() + ENDING
+        while self._ending and time.monotonic() < end:
+            self.on_time(time.monotonic())
+            time.sleep(0.005)
+        for pid in self._ending:
+            os.kill(pid, 9)  # what it holds dies with it, or is in the keeper's group
+
+
+def _reaped(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True

@@ -32,7 +32,6 @@ def _only(*values: object) -> Callable[[object], bool]:
 
 UNBUILT: tuple[Unbuilt, ...] = (
     Unbuilt("isolation.unit", "load", _only("execution"), "a sandbox serves one execution"),
-    Unbuilt("isolation.runtime", "load", _only("native"), "no other runtime is driven"),
     Unbuilt("filesystem.start", "load", _only("empty"), "there are no snapshots"),
     Unbuilt("filesystem.writable", "load", _only((), ("/tmp",)), "the one writable place is /tmp"),
     Unbuilt("network.egress", "load", _only("none"), "there is no egress broker"),
