@@ -80,7 +80,7 @@ def test_the_same_jobs_end_the_same_way(name: str, tmp_path: Path) -> None:
 @pytest.fixture
 def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The keeper's patience with a runtime, cut short."""
-    changed = weakened(tmp_path, [("launcher/oci.py", "SECONDS = 10.0\n", "SECONDS = 1.0\n")])
+    changed = weakened(tmp_path, [("launcher/oci.py", "SECONDS = 20.0\n", "SECONDS = 1.0\n")])
     monkeypatch.setattr(connection, "PACKAGE", changed)
 
 

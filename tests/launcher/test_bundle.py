@@ -43,7 +43,7 @@ def schema() -> jsonschema.Draft4Validator:
 
 
 def config(extents: Any = AS_ROOT) -> dict[str, Any]:
-    return bundle.config(PLACE, "/usr/bin/python3.11", extents, runtimes.room_filter())
+    return bundle.config(PLACE, extents, runtimes.room_filter())
 
 
 @pytest.mark.parametrize("extents", [AS_ROOT, AS_USER], ids=["root", "user"])
@@ -90,17 +90,21 @@ def test_maps_hold_the_hosts_root_out() -> None:
 
 def test_the_root_can_do_what_walls_need_and_no_more() -> None:
     sets: Mapping[str, list[str]] = config()["process"]["capabilities"]
-    few = ["CAP_SETGID", "CAP_SETUID", "CAP_SYS_ADMIN", "CAP_SYS_CHROOT"]
+    few = ["CAP_DAC_OVERRIDE", "CAP_SETGID", "CAP_SETUID", "CAP_SYS_ADMIN", "CAP_SYS_CHROOT", "CAP_SYS_PTRACE"]
     assert sets == {"bounding": few, "effective": few, "permitted": few, "inheritable": [], "ambient": []}
-    assert bundle.capability_mask() == 1 << 6 | 1 << 7 | 1 << 18 | 1 << 21  # linux/capability.h
+    assert bundle.capability_mask() == 1 << 1 | 1 << 6 | 1 << 7 | 1 << 18 | 1 << 19 | 1 << 21  # linux/capability.h
 
 
 def test_every_mount_is_bounded_or_read_only_and_inert() -> None:
     for mount in config()["mounts"]:
         options = mount["options"]
         assert {"nosuid", "noexec"} <= set(options)
-        assert "nodev" in options or mount["destination"] == "/dev"
-        assert "ro" in options or mount["type"] == "proc" or any(option.startswith("size=") for option in options)
+        device = mount["destination"] in {f"/dev/{node}" for node in ("null", "zero", "full", "random", "urandom")}
+        assert device or "nodev" in options or mount["destination"] == "/dev"
+        bounded = any(option.startswith("size=") for option in options)
+        assert device or bounded or "ro" in options or mount["type"] == "proc"
+        assert mount["source"].startswith("/run/bundle/") or mount["type"] in (mount["source"], "bind")
+        assert device is (mount["source"] == mount["destination"])
     assert config()["root"]["readonly"] is True
 
 

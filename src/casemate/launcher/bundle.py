@@ -25,7 +25,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from . import usermaps
+from . import mounts, usermaps
 
 VERSION = "1.0.2"
 MADE = ("user", "rlimits", "namespaces", "pid", "cgroupns", "hostname")
@@ -35,15 +35,19 @@ FROM_OUTSIDE = frozenset({"cgroup", "identity"})
 PROGRAM = (
     "import sys; sys.path.insert(0, '/opt/casemate'); from casemate.launcher import behind; sys.exit(behind.main())"
 )
-CAPABILITIES = {"CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_CHROOT": 18, "CAP_SYS_ADMIN": 21}
-"""What the room's root may have, inside its own user namespace: to write maps, become a uid, mount, join namespaces."""
+CAPABILITIES = {
+    "CAP_DAC_OVERRIDE": 1, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_CHROOT": 18, "CAP_SYS_PTRACE": 19,
+    "CAP_SYS_ADMIN": 21,
+}  # fmt: skip
+"""What the room's root may have, inside its own user namespace: to write the maps of others, which are files of theirs
+(DAC_OVERRIDE), become a uid, mount, and join namespaces by pidfd (SYS_PTRACE, SYS_CHROOT; setns(2))."""
 _INERT = ["nosuid", "nodev", "noexec"]
 _NAMESPACES = ("user", "mount", "pid", "network", "ipc", "uts", "cgroup")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a bundle's parts are on the host, absolute: the image, the devices, our code."""
+    """Where a bundle's parts are on the host, absolute: the image, a /dev without nodes, our code."""
 
     rootfs: str
     devices: str
@@ -51,7 +55,7 @@ class Place:
 
 
 def config(
-    place: Place, interpreter: str, extents: tuple[tuple[usermaps.Extent, ...], tuple[usermaps.Extent, ...]],
+    place: Place, extents: tuple[tuple[usermaps.Extent, ...], tuple[usermaps.Extent, ...]],
     seccomp: str,
 ) -> dict[str, Any]:  # fmt: skip
     """The bundle's config.json; `extents` are uids and gids, `seccomp` the JSON of `linux.seccomp`."""
@@ -64,7 +68,7 @@ def config(
         "process": {
             "terminal": False,
             "user": {"uid": 0, "gid": 0, "umask": 0o077},
-            "args": [interpreter, "-I", "-S", "-B", "-c", PROGRAM],
+            "args": ["/usr/bin/python3", "-I", "-S", "-B", "-c", PROGRAM],
             "env": ["PATH=/usr/bin"],
             "cwd": "/",
             "capabilities": {**sets, "inheritable": [], "ambient": []},
@@ -73,7 +77,9 @@ def config(
         },
         "mounts": [
             _mount("/proc", "proc", "proc", *_INERT),
-            _mount("/dev", "bind", place.devices, "rbind", "ro", "nosuid", "noexec"),
+            _mount("/dev", "bind", place.devices, "bind", "ro", "nosuid", "noexec"),
+            # One by one: crun 1.8 does not take the mounts below a bound directory along, whatever it is told.
+            *(_mount(f"/dev/{node}", "bind", f"/dev/{node}", "bind", "nosuid", "noexec") for node in mounts.DEVICES),
             _mount("/opt/casemate", "bind", place.code, "bind", "ro", *_INERT),
             _mount("/tmp", "tmpfs", "tmpfs", *_INERT, "size=16m", "nr_inodes=4k", "mode=0755"),
             _mount("/run", "tmpfs", "tmpfs", *_INERT, "size=64k", "nr_inodes=16", "mode=0755"),

@@ -28,13 +28,17 @@ def _tmpfs(target: str, options: str, flags: int = _INERT) -> None:
     syscalls.mount("tmpfs", target, "tmpfs", flags, options)
 
 
-def _devices(directory: str) -> None:
-    """Bind the five harmless device nodes of the host over empty files, and link the descriptors."""
+def _devices(directory: str, *, nodes: bool = True) -> None:
+    """Bind the five harmless device nodes of the host over empty files, and link the descriptors.
+
+    Without `nodes` the files stay empty: somebody else binds what belongs there.
+    """
     _tmpfs(directory, "size=64k,nr_inodes=32,mode=0755", syscalls.MS_NOSUID | syscalls.MS_NOEXEC)
     for name in DEVICES:
         node = f"{directory}/{name}"
         os.close(os.open(node, os.O_CREAT | os.O_WRONLY, 0o666))
-        syscalls.mount(f"/dev/{name}", node, None, syscalls.MS_BIND)
+        if nodes:
+            syscalls.mount(f"/dev/{name}", node, None, syscalls.MS_BIND)
     for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(target, f"{directory}/{name}")
     syscalls.mount_setattr(directory, syscalls.MOUNT_ATTR_RDONLY)
@@ -69,7 +73,7 @@ def _show(image: str, root: str) -> None:
 
 
 def lay_out(bundle: str, image: str, files: dict[str, bytes], owner: tuple[int, int]) -> None:
-    """Mount what a runtime is to show in a room, each below `bundle`: the image, the devices, our own code.
+    """Mount what a runtime is to show in a room, each below `bundle`: the image, a /dev without nodes, our own code.
 
     In a mount namespace of the caller's own, whose mounts nobody else sees; `owner` is who the room's root is here.
     """
@@ -77,7 +81,7 @@ def lay_out(bundle: str, image: str, files: dict[str, bytes], owner: tuple[int, 
     os.chdir(bundle)
     for name in ("dev", "code"):
         os.mkdir(name, 0o755)
-    _devices("dev")
+    _devices("dev", nodes=False)
     _code("code", files, owner)
 
 

@@ -25,7 +25,6 @@ import json
 import os
 import select
 import signal
-import sys
 from dataclasses import dataclass
 
 from . import bundle, mounts, room, spec, syscalls, usermaps
@@ -35,7 +34,7 @@ BUNDLE, STATE = "/run/bundle", "/run/state"
 """As the monitor and the runtime see them."""
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 TAIL_BYTES = 2000
-SECONDS = 10.0
+SECONDS = 20.0
 """Within which a runtime must have made a room."""
 
 # Before `run`: nobody but the keeper makes groups (crun), or to go on without (runc, as if without permission).
@@ -107,7 +106,8 @@ def _monitor(
 def _close_all_but(keep: set[int]) -> None:
     last = -1
     for fd in sorted(keep):
-        os.closerange(last + 1, fd)
+        if last + 1 < fd:  # os.closerange(0, 0) closes all there are
+            os.closerange(last + 1, fd)
         last = fd
     syscalls.close_range(last + 1)
 
@@ -145,8 +145,7 @@ def _lay_out(
     os.mkdir(STATE)
     mounts.lay_out(BUNDLE, wanted.image, files, owner)
     place = bundle.Place(f"{BUNDLE}/rootfs", f"{BUNDLE}/dev", f"{BUNDLE}/code")
-    major, minor = sys.version_info[:2]
-    made = bundle.config(place, f"/usr/bin/python{major}.{minor}", extents, wanted.outer.seccomp)
+    made = bundle.config(place, extents, wanted.outer.seccomp)
     with open(f"{BUNDLE}/config.json", "w", encoding="utf-8") as file:
         json.dump(made, file)
     os.chdir("/")
@@ -157,9 +156,10 @@ def _become_runtime(outer: spec.Outer, cgroups: tuple[int, ...], control: int, o
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
         for fd in cgroups:
             os.write(fd, b"0")
-        null = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+        # Nothing that is the host's: a runtime makes its standard streams the property of the room's root (fchown(2)).
+        nothing = os.memfd_create("nothing", os.MFD_CLOEXEC)
         # First above the range that will be overwritten. Standard error comes in as what `behind` knows it by.
-        wanted = (null, output, output, control, 2)
+        wanted = (nothing, output, output, control, 2)
         for target, fd in enumerate([fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 64) for fd in wanted]):
             os.dup2(fd, target, inheritable=True)
         syscalls.close_range(STDERR + 1)

@@ -144,8 +144,15 @@ class Rooms:
         runtime = place.room.outer.runtime
         try:
             received = place.channel.receive()
-            if received is None:
-                return self._events.forget(place.channel.fileno())  # how the runtime ended is told on the other pipe
+        except BlockingIOError:
+            return None
+        except OSError:
+            received = None
+        except spec.WireError as error:
+            return self._lose(place, f"what {runtime} started cannot be understood: {error}")
+        if received is None:
+            return self._events.forget(place.channel.fileno())  # how the runtime ended is told on the other pipe
+        try:
             message = received[0]
             spec.close_all(received[1])
             if isinstance(message, spec.Fault):
@@ -153,9 +160,7 @@ class Rooms:
             if not isinstance(message, spec.Warm) or place.templates:
                 raise outside.Unlike(f"it said {message.kind}")
             seen = outside.examine_room(place.channel.sender, place.pid, place.group, self._uids)
-        except BlockingIOError:
-            return None
-        except (OSError, spec.WireError, outside.Unlike) as error:
+        except (OSError, outside.Unlike) as error:
             return self._lose(place, f"what {runtime} made is not the wall that it should be: {error}")
         version = spec.Layer("room.runtime", True, f"{runtime}: {place.room.outer.version}")
         place.layers = (version, *seen, *message.layers)
