@@ -19,18 +19,13 @@ from runtimes import INSTALLED, profile_under, require, stand_in
 from stocked import open_request, run, waiting
 
 from casemate import Host, PolicyError, Stock
+from casemate.control.places import default_state
 from casemate.runtime import connection
 from casemate.runtime import runtimes as installed
 
 SERVED = b"print('served')\nraise SystemExit(0)\n"
 needs_groups = pytest.mark.skipif(os.geteuid() != 0, reason="the attacks' profile needs root or a delegated cgroup")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="stand-ins are written for root's walls")
-
-
-@pytest.fixture(params=INSTALLED)
-def runtime(request: pytest.FixtureRequest) -> str:
-    require(request.param)
-    return str(request.param)
 
 
 # --- the same jobs under each -----------------------------------------------------------------------------------------
@@ -44,14 +39,14 @@ def test_the_same_jobs_end_the_same_way(name: str, tmp_path: Path) -> None:
     with confined("under_runtime", profile_under(tmp_path, name)) as running:
         found = running.finish(110)
     assert found["seen"] == {
-        "part": ["exited", None, 0, "part", None],
+        "part": ["exited", None, None, "part", None],
         "denied": ["policy", None, None, None, None],
-        "wrong": ["exited", None, 0, None, "ZeroDivisionError"],
+        "wrong": ["exited", None, None, "no_result", "ZeroDivisionError"],
         "killed": ["signaled", None, 9, None, None],
         "clock": ["limit", "wall_time", 9, None, None],
         "memory": ["limit", "memory", 9, None, None],
         "cancelled": ["cancelled", None, 9, None, None],
-        "attack": ["exited", None, 0, None, None],
+        "attack": ["exited", None, None, "no_result", "SystemExit"],
         "volume": pytest.approx(6000),
     }
     assert found["reached"] == "[[], [], 1000, []]\n"
@@ -189,11 +184,19 @@ CHANGES = {
 }
 """What is changed, and how the refusal names it. In the twin each of these stands."""
 HEAVIER = {
-    "pid": ("share('pid')", "pid is "),
+    "pid": (
+        "share('pid')\n"
+        "made['mounts'][0].update(type='bind', source='/proc', options=['rbind'])",  # else the kernel refuses it
+        "pid: pid is ",
+    ),
     "uts": ("share('uts')\ndel made['hostname']", "still in the old namespace: uts"),
     "user": ("share('user')\nlinux.pop('uidMappings')\nlinux.pop('gidMappings')", "still in the old namespace: user"),
     "maps": (
-        "for row in (*linux['uidMappings'], *linux['gidMappings']):\n    row['hostID'] = 0",
+        "for row in (*linux['uidMappings'], *linux['gidMappings']):\n    row['hostID'] = 0\n"
+        # Else that uid cannot read what it is started with.
+        "code = bundle + '/code'\n"
+        "subprocess.run(['mount', '-o', 'remount,bind,rw', code], check=True)\n"
+        "subprocess.run(['chmod', '-R', 'a+rX', code], check=True)",
         "its uid, gid and groups are 0",
     ),
 }
@@ -234,16 +237,25 @@ def test_twin_without_read_backs_less_would_stand(tmp_path: Path, monkeypatch: p
 
 
 def on_the_host() -> set[str]:
-    """What a runtime could leave: mounts, and what stands in the places where runtimes keep their state."""
-    places = ("/run/casemate", "/run/crun", "/run/runc", "/run/bundle", "/run/state")
+    """What a runtime could leave: mounts, what stands where runtimes keep their state, and whose its streams are."""
+    places = ("/run/crun", "/run/runc", "/run/bundle", "/run/state")
     files = {f"{place}/{name}" for place in places if os.path.isdir(place) for name in os.listdir(place)}
+    owners = {f"{node} of {os.stat(node).st_uid}" for node in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random")}
     with open("/proc/self/mountinfo", encoding="utf-8") as file:
-        return {name for name in files if "uids-" not in name} | {line.split(" ", 3)[3] for line in file}
+        return files | owners | {line.split(" ", 3)[3] for line in file}
+
+
+def recorded(keeper: int) -> list[str]:
+    """What a keeper has claimed."""
+    return [name for name in os.listdir(default_state()) if name.startswith(f"keeper-{keeper}-")]
 
 
 @needs_groups
-@pytest.mark.parametrize("whom", ["keeper", "monitor", "runtime"])
+@pytest.mark.parametrize(
+    ("runtime", "whom"), [("crun", "keeper"), ("crun", "monitor"), ("crun", "runtime"), ("runc", "keeper")]
+)
 def test_a_kill_leaves_nothing(runtime: str, whom: str, tmp_path: Path) -> None:
+    require(runtime)
     before = on_the_host()
     with confined("hang_light", profile_under(tmp_path, runtime)) as attack:
         keeper = until_script_runs(attack)
@@ -256,6 +268,7 @@ def test_a_kill_leaves_nothing(runtime: str, whom: str, tmp_path: Path) -> None:
         assert wait_until(lambda: not attack.group.members(), 2.0), attack.group.members()
         served(tmp_path, "native")  # whose keeper sweeps first
         assert not any(path.exists() for path in made)
+        assert recorded(keeper) == []
     assert on_the_host() <= before
 
 
@@ -265,6 +278,7 @@ def served(tmp_path: Path, runtime: str) -> int:
         request = open_request(host, SERVED, "light", profile_under(tmp_path, runtime))
         assert run(host, request).stdout.text == "served\n"
         assert host.keeper_pid is not None
+        assert recorded(host.keeper_pid)
         # The host sees nothing of what the monitor mounted.
         assert not {path for path in on_the_host() if "bundle" in path or path.startswith("/run/state")}
         return host.keeper_pid
@@ -279,7 +293,11 @@ def below(keeper: int, runtime: str) -> dict[str, int]:
     raise AssertionError("no runtime below the keeper")
 
 
+@pytest.mark.parametrize("runtime", INSTALLED)
 def test_a_host_that_is_closed_leaves_nothing(runtime: str, tmp_path: Path) -> None:
+    require(runtime)
     before = on_the_host()
-    assert not descendants(served(tmp_path, runtime))
+    keeper = served(tmp_path, runtime)
+    assert not descendants(keeper)
+    assert recorded(keeper) == []
     assert on_the_host() <= before

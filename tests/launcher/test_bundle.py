@@ -56,7 +56,7 @@ def test_it_is_what_the_specification_says(schema: jsonschema.Draft4Validator, e
     "spoil",
     [
         lambda made: made.pop("ociVersion"),
-        lambda made: made.update(ociVersion="one"),
+        lambda made: made.update(ociVersion=1),
         lambda made: made.update(hostName="room"),
         lambda made: made["process"].update(noNewPriviledges=True),
         lambda made: made["process"]["capabilities"].update(bounding="CAP_SYS_ADMIN"),

@@ -78,8 +78,7 @@ with casemate.Host() as host:
     told("cancelled", host.execute(request, cancellation, cancel))
     attacked = run(host, open_request(host, ATTACK, "cad", profile))
     told("attack", attacked)
-    last = host.run(BOX, profile)
-    seen["volume"] = last.parts[0].facts and last.parts[0].facts.volume
+    seen["volume"] = first.parts[0].facts and first.parts[0].facts.volume
 layers = {layer.name: [layer.on, layer.detail] for layer in first.enforcement.layers}
 print(
     json.dumps(
