@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,6 +79,25 @@ def test_an_endless_iterable_is_taken_only_as_far_as_it_is_consumed() -> None:
     assert [next(results) for _ in range(10)] == [str(number) for number in range(10)]
     assert len(taken) <= 10 + mapping.AHEAD * 3
     results.close()  # type: ignore[attr-defined]
+
+
+class Result:
+    """Something that can be counted for as long as anybody holds it."""
+
+
+@pytest.mark.parametrize("kind", [mapping.ordered, mapping.completed])
+def test_no_more_results_are_held_than_wait(kind: Any) -> None:
+    alive: weakref.WeakSet[Result] = weakref.WeakSet()
+
+    def run(source: str, cancellation: runs.Cancellation) -> Result:
+        result = Result()
+        alive.add(result)
+        return result
+
+    most = 0
+    for _ in kind(map(str, range(2_000)), run, 2):
+        most = max(most, len(alive))
+    assert 1 <= most <= mapping.AHEAD * 2 + 2  # what waits, what is being made, and the consumer's own
 
 
 def test_a_slow_first_one_holds_the_others_back() -> None:

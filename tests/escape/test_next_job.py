@@ -5,7 +5,12 @@ The twins give both jobs to one guest, as a pool of workers does: there the seco
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import secrets
+import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +19,11 @@ import pytest
 from escape.leftovers import PLACES, TEMPLATES, UNTOUCHED, WRITABLE, Row, source
 from escape.test_guards import without
 from harness import BLIND, successive
+from processes import descendants, guests, wait_until
+from stocked import open_request, prepared, run
+
+from casemate import Host, Stock
+from casemate.control import runs
 
 Edits = tuple[tuple[str, str, str], ...]
 
@@ -188,3 +198,42 @@ def test_jobs_behind_the_gate_and_their_files(profile: str, sandboxes: int, tmp_
     for job in (first, last):
         assert (job["verdict"], job["volumes"]) == ("part", [pytest.approx(6000)]), job
     assert first["steps"] == last["steps"]
+
+
+def found_in(pids: Iterable[int], token: bytes) -> set[int]:
+    """The processes in whose writable memory the token is (proc_pid_mem(5))."""
+    found = set()
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+            for line in Path(f"/proc/{pid}/maps").read_text("utf-8", "replace").splitlines():
+                addresses, mode = line.split()[:2]
+                if not mode.startswith("rw"):
+                    continue
+                first, last = (int(address, 16) for address in addresses.split("-"))
+                with contextlib.suppress(OSError):
+                    if token in os.pread(memory.fileno(), last - first, first):
+                        found.add(pid)
+    return found
+
+
+@pytest.mark.parametrize("template", ["light", "cad"])
+def test_no_memory_of_a_job_is_left_in_what_the_next_is_made_of(template: str) -> None:
+    token = secrets.token_hex(16)
+    source = f"kept = [str(number) + '{token}' for number in range(1000)]\n"
+    with Host(stock=Stock(size=1)) as host:
+        running = open_request(host, f"{source}while True:\n    pass\n".encode(), template)
+        ended = open_request(host, f"{source}raise SystemExit(0)\n".encode(), template)
+        cancellation = runs.Cancellation()
+        thread = threading.Thread(target=host.execute, args=(running, cancellation, lambda _: None))
+        thread.start()
+        # While a job runs its guest has the token, and it alone: so one that is there is found.
+        assert wait_until(lambda: len(found_in(guests(host.keeper_pid or 0), token.encode())) == 1, 30)
+        cancellation.request()
+        thread.join(30)
+        for _ in range(2):
+            with prepared(host, ended, 1):
+                assert run(host, ended).outcome.exit_code == 0
+        with prepared(host, ended, 1) as ready:
+            left = {host.keeper_pid or 0} | descendants(host.keeper_pid or 0)
+            assert set(ready.pids.values()) <= left
+            assert found_in(left, token.encode()) == set()

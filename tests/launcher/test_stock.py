@@ -6,6 +6,7 @@ import dataclasses
 import math
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from launcher.examples import BOUNDS, WALLS
@@ -13,6 +14,7 @@ from launcher.examples import BOUNDS, WALLS
 from casemate.launcher import stock
 from casemate.launcher.execution import Phase
 from casemate.launcher.preparation import Kind
+from casemate.launcher.shelf import Shelf
 from casemate.launcher.stock import Stock, Terms
 
 A, B, C, D, E = (Kind("room-1", name, WALLS, BOUNDS) for name in "abcde")
@@ -28,6 +30,12 @@ class Made:
     age: float = 1.0
     held: int = MIB
     run: object = None
+    prefaulted: bool = False
+    prefaulting: bool = False
+
+    @property
+    def began(self) -> float:
+        return -self.age
 
     @property
     def usable(self) -> bool:
@@ -38,12 +46,28 @@ class Made:
         return self.run is None and self.phase is Phase.READY
 
 
-def surplus(kept: Stock, *alive: Made) -> list[Made]:
-    return list(kept.surplus(alive))  # type: ignore[arg-type]
+def shelved(*alive: Made) -> Shelf:
+    shelf = Shelf()
+    for made in alive:
+        if made.waiting and not made.prefaulting:
+            shelf.add(made)  # type: ignore[arg-type]
+    return shelf
+
+
+def awake(*alive: Made) -> list[Any]:
+    return [made for made in alive if not made.waiting or made.prefaulting]
+
+
+def surplus(kept: Stock, *alive: Made) -> list[Any]:
+    return list(kept.surplus(shelved(*alive)))
 
 
 def missing(kept: Stock, *alive: Made) -> Kind | None:
-    return kept.missing(alive)  # type: ignore[arg-type]
+    return kept.missing(shelved(*alive), awake(*alive))
+
+
+def idle(kept: Stock, *alive: Made) -> Any:
+    return kept.idle(shelved(*alive), awake(*alive))
 
 
 @pytest.fixture
@@ -162,7 +186,7 @@ def test_the_stock_is_looked_at_when_a_pause_ends_and_when_one_becomes_too_old(
     kept: Stock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def next_time(*alive: Made) -> float:
-        return kept.next_time(alive, 100.0)  # type: ignore[arg-type]
+        return kept.next_time(shelved(*alive), 100.0)
 
     assert next_time() == math.inf
     # Ten seconds are the age; one that has a job is not in stock.
@@ -173,7 +197,7 @@ def test_the_stock_is_looked_at_when_a_pause_ends_and_when_one_becomes_too_old(
     assert next_time() == 100.5
     assert next_time(Made(A, age=1.0)) == 100.5
     assert next_time(Made(A, age=9.75)) == 100.25
-    assert kept.next_time((), 101.0) == math.inf
+    assert kept.next_time(Shelf(), 101.0) == math.inf
 
 
 # --- what must go -------------------------------------------------------------------------------------------------
@@ -219,6 +243,59 @@ def test_what_belongs_to_a_lost_room_goes(kept: Stock) -> None:
     assert missing(kept) == other
 
 
+# --- what copies its pages ahead ----------------------------------------------------------------------------------
+
+
+def test_the_oldest_that_has_no_copies_takes_them(kept: Stock) -> None:
+    old, young = Made(A, age=3.0), Made(A, age=2.0)
+    assert idle(kept, young, Made(A, age=4.0, prefaulted=True), old) is old
+    assert idle(kept, Made(A, prefaulted=True)) is None
+    assert idle(kept) is None
+
+
+def test_as_many_of_a_kind_as_there_are_cores_have_copies(kept: Stock) -> None:
+    copied, copying = Made(A, prefaulted=True), Made(A, prefaulting=True)
+    assert idle(kept, Made(A), copied, copied) is None
+    assert idle(kept, Made(A), copied, copying) is None
+
+
+@pytest.mark.parametrize(
+    ("busy", "goes_on"),
+    [
+        ([Made(B, Phase.RUNNING, run="job")], True),
+        ([Made(B, Phase.RUNNING, run="job")] * 2, False),
+        ([Made(B, Phase.RUNNING, run="job"), Made(B, Phase.PREPARING, held=0)], False),
+        ([Made(B, Phase.RUNNING, run="job"), Made(B, prefaulting=True)], False),
+        ([Made(B, Phase.ENDING, run="job")] * 2, True),
+    ],
+)
+def test_copies_are_taken_while_a_core_is_idle(kept: Stock, busy: list[Made], goes_on: bool) -> None:
+    assert (idle(kept, Made(A), *busy) is not None) is goes_on
+
+
+# --- the shelf ----------------------------------------------------------------------------------------------------
+
+
+def test_the_best_to_hand_out_has_its_copies_and_is_the_oldest() -> None:
+    fresh = [Made(A, age=age) for age in (9.0, 3.0)]
+    copied = [Made(A, age=age, prefaulted=True) for age in (5.0, 2.0)]
+    shelf = shelved(fresh[1], copied[1], Made(B, age=50.0), fresh[0], copied[0])
+    assert list(shelf.of(A)) == [*copied, *fresh]  # type: ignore[comparison-overlap]
+    assert [shelf.count(kind) for kind in (A, B, C)] == [4, 1, 0]
+    assert sorted(shelf.ages()) == [5.0, 9.0, 50.0]
+
+
+def test_what_is_taken_off_is_not_there_any_more() -> None:
+    twins = [Made(A, held=1), Made(A, held=2), Made(A, held=4)]  # all of one age
+    shelf = shelved(*twins)
+    for left, made in ((6, twins[0]), (2, twins[2]), (0, twins[1])):
+        shelf.discard(made)  # type: ignore[arg-type]
+        shelf.discard(made)  # type: ignore[arg-type]
+        assert shelf.held == left
+        assert made not in list(shelf.of(A))  # type: ignore[comparison-overlap]
+    assert not shelf.kinds()
+
+
 # --- kinds --------------------------------------------------------------------------------------------------------
 
 
@@ -236,5 +313,7 @@ def test_what_belongs_to_a_lost_room_goes(kept: Stock) -> None:
 )
 def test_a_job_of_another_room_template_or_policy_is_another_kind(other: Kind, kept: Stock) -> None:
     assert other != A
+    assert dataclasses.replace(A) == A
+    assert hash(dataclasses.replace(A)) == hash(A)
     assert missing(kept, Made(other), Made(other)) == A
     assert surplus(kept, made := Made(other)) == [made]

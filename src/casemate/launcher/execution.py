@@ -40,11 +40,12 @@ class Phase(Enum):
 
 
 class Execution:
-    """`uid` is the host uid that its guest must have."""
+    """`uid` is the host uid that its guest must have; `stirred` is called before each thing that happens to it."""
 
     def __init__(
-        self, name: str, kind: Kind, uid: int, group: cgroups.Group | None, template: spec.Channel, loop: Loop
-    ) -> None:
+        self, name: str, kind: Kind, uid: int, group: cgroups.Group | None, template: spec.Channel, loop: Loop,
+        stirred: Callable[[], None],
+    ) -> None:  # fmt: skip
         self.name = name
         self.kind = kind
         self.group = group
@@ -52,7 +53,7 @@ class Execution:
         self.run: spec.Run | None = None
         outer = loop.watch
         loop = dataclasses.replace(loop, watch=lambda fd, handler: outer(fd, self.guarded(handler)))
-        self._loop = loop
+        self._loop, self._stirred = loop, stirred
         bounds = kind.bounds
         self._streams = [
             capture.Stream("stdout", bounds.stdout), capture.Stream("stderr", bounds.stderr),
@@ -63,17 +64,22 @@ class Execution:
         self._watched = False
         self._exited: spec.Exited | None = None
         self._reason, self._limit, self._fault = "", "", ""
-        self._began = time.monotonic()
+        self.began = time.monotonic()
         self._started = self._stopped = 0.0
         self._cpu_before = 0.0
-        self._setup_deadline = self._began + SETUP_TIMEOUT
-        self._cpu_check = self._began
+        self._setup_deadline = self.began + SETUP_TIMEOUT
+        self._cpu_check = self.began
         self._stdin = -1
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """What the stock looks at; it has nothing new to decide while this is what it was."""
+        return self.phase, self.run is None, self.held, self.prefaulting, self.prefaulted
 
     @property
     def age(self) -> float:
         """Seconds since it was begun."""
-        return time.monotonic() - self._began
+        return time.monotonic() - self.began
 
     @property
     def usable(self) -> bool:
@@ -132,6 +138,7 @@ class Execution:
         """The handler, so that what fails in it ends this execution and no other."""
 
         def run() -> None:
+            self._stirred()
             try:
                 handler()
             except OSError as error:
@@ -364,7 +371,7 @@ class Execution:
         ended = spec.Ended(
             id=run.id, reason=self._reason, limit=self._limit,
             exit_code=exited.exit_code if exited and not exited.signal else -1, signal=exited.signal if exited else 0,
-            wall=self._stopped - (self._started or self._began), teardown=time.monotonic() - self._stopped,
+            wall=self._stopped - (self._started or self.began), teardown=time.monotonic() - self._stopped,
             cpu=self._cpu(),
             memory_peak=group.memory_peak() if group else -1, processes_peak=group.processes_peak() if group else -1,
             refused=self._refusals(),

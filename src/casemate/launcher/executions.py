@@ -11,11 +11,14 @@ import functools
 import os
 import resource
 import secrets
+import time
+from collections.abc import Iterator
 
 from . import cgroups, spec, usermaps
 from .execution import Execution, Phase
 from .preparation import Kind, Loop
 from .rooms import Rooms
+from .shelf import Shelf
 from .stock import Stock, Terms
 
 DESCRIPTORS, OWN_DESCRIPTORS = 18, 320
@@ -33,6 +36,11 @@ class Executions:
         self._rooms, self._uids, self._group, self._loop = rooms, uids, group, loop
         self._capacity = capacity() if uids is None else min(capacity(), slots(uids))
         self._alive: dict[str, Execution] = {}
+        self._awake: dict[str, Execution] = {}
+        """Those to which something happened, or whose clocks run; the others wait on the shelf."""
+        self._shelf = Shelf()
+        self._states: dict[str, tuple[object, ...]] = {}
+        self._stock_due = 0.0
         self._runs: dict[str, Execution] = {}
         self._slots: dict[str, int] = {}
         self._stock = Stock(terms, len(os.sched_getaffinity(0)))
@@ -41,8 +49,8 @@ class Executions:
 
     def start(self, message: spec.Run, descriptors: list[int]) -> None:
         """Give a job to a sandbox that is ready, else to one that is built for it; the descriptors are ours."""
-        kind = Kind(message.room, message.template, message.walls, message.bounds)
         try:
+            kind = self._kind(message)
             if len(descriptors) != 1 + len(message.job.inputs) or message.id in self._runs:
                 raise OSError("descriptors and inputs do not match, or the id is taken")
             self._want(kind)
@@ -75,14 +83,16 @@ class Executions:
     def retire(self, room: str) -> None:
         """A room is not asked for anything new; what waits in it ends now, and it with its last execution."""
         self._stock.forget(room)
+        self._stock_due = 0.0
         self._rooms.retire(room)
 
     def lost(self, room: str) -> None:
         """A room is gone, with its templates."""
         self._stock.forget(room)
+        self._stock_due = 0.0
         for made in list(self._alive.values()):
             if made.kind.room == room:
-                made.on_template_gone()
+                made.guarded(made.on_template_gone)()
 
     def namespaces(self) -> set[str]:
         """Of every room, and of every live execution that has been looked at."""
@@ -111,7 +121,8 @@ class Executions:
                 mine = group.child(for_init).open_procs()
                 guests = group.child(for_guest).open_procs()
             uid = os.geteuid() if self._uids is None else self._uids[0] + usermaps.init_id(slot) + 1
-            made = Execution(name, kind, uid, group, template, self._loop)
+            stirred = functools.partial(self._stir, name)
+            made = Execution(name, kind, uid, group, template, self._loop, stirred)
             zygote = self._rooms.zygote(kind.room)
             zygote.send(spec.Sandbox(name, slot, made.workdir, kind.walls), (made.init_end.fileno(), *mine))
         except OSError:
@@ -122,15 +133,16 @@ class Executions:
         finally:
             spec.close_all(mine)
         self._slots[name] = slot
-        self._alive[name] = made
+        self._alive[name] = self._awake[name] = made
         made.begin(guests)
         return made
 
     def _make_way(self, kind: Kind) -> None:
         """End one that waits for a job of another kind, so that the next who asks finds room."""
-        waiting = [made for made in self._alive.values() if made.waiting and made.kind != kind]
+        waiting = [made for made in self._shelf if made.kind != kind]
         if waiting:
-            max(waiting, key=lambda made: made.age).cancel()
+            oldest = max(waiting, key=lambda made: made.age)
+            oldest.guarded(oldest.cancel)()
 
     def _free_slot(self) -> int:
         if self._uids is None:
@@ -145,55 +157,84 @@ class Executions:
 
     def demand(self, message: spec.Demand) -> None:
         """Have some of this kind ready from now on."""
-        self._want(Kind(message.room, message.template, message.walls, message.bounds))
+        self._want(self._kind(message))
+
+    def _kind(self, message: spec.Run | spec.Demand) -> Kind:
+        """The same object for the same kind, which makes comparing it cheap."""
+        kind = Kind(message.room, message.template, message.walls, message.bounds)
+        return next((known for known in self._stock.kinds if known == kind), kind)
 
     def _want(self, kind: Kind) -> None:
         if self._rooms.stands(kind.room):
             self._stock.want(kind)
+            self._stock_due = 0.0
 
     def _ready(self, kind: Kind) -> Execution | None:
         """One of the stock that nobody has; one that is still being built counts only if there is no better.
 
         What became too old, or died, while this process slept is not handed out.
         """
-        free = [made for made in self._alive.values() if made.run is None and made.kind == kind and made.usable]
-        free = [made for made in free if made.sound() and not self._stock.expired(made)]
-        return max(free, key=lambda made: (made.phase is Phase.READY, made.prefaulted, made.age), default=None)
+        return next((made for made in self._free(kind) if made.sound() and not self._stock.expired(made)), None)
+
+    def _free(self, kind: Kind) -> Iterator[Execution]:
+        yield from self._shelf.of(kind)
+        awake = [made for made in self._awake.values() if made.run is None and made.kind == kind and made.usable]
+        yield from sorted(awake, key=lambda made: (made.phase is Phase.READY, made.age), reverse=True)
 
     def _restock(self) -> None:
         """End those of the stock that must go, and begin one that is missing."""
-        for made in self._stock.surplus(self._alive.values()):
-            made.cancel()
-        kind = self._stock.missing(self._alive.values())
+        for made in self._stock.surplus(self._shelf):
+            made.guarded(made.cancel)()
+        kind = self._stock.missing(self._shelf, self._awake.values())
         if kind is not None and len(self._alive) < self._capacity - min(ASKED, self._capacity // 2):
             try:
                 self._build(kind)
             except OSError:
                 self._stock.pause()
-        if idle := self._stock.idle(self._alive.values()):
+        if idle := self._stock.idle(self._shelf, self._awake.values()):
             idle.prefault()
+        self._stock_due = self._stock.next_time(self._shelf, time.monotonic())
 
     # --- time -----------------------------------------------------------------------------------------------------
 
     def next_time(self, now: float) -> float:
         """Monotonic time of the next thing to look at."""
-        times = [made.next_time(now) for made in self._alive.values()]
-        return min([*times, self._stock.next_time(self._alive.values(), now), now + 5.0])
+        return min([*(made.next_time(now) for made in self._awake.values()), self._stock_due, now + 5.0])
 
     def on_time(self, now: float) -> None:
         """Look at the clocks, let go of what is empty, renew the stock."""
-        for made in list(self._alive.values()):
+        changed = now >= self._stock_due
+        for name, made in list(self._awake.items()):
             made.guarded(functools.partial(made.on_time, now))()
-        for name, made in list(self._alive.items()):
-            if made.phase is Phase.DONE and (made.group is None or made.group.remove()):
-                del self._alive[name]
-                self._slots.pop(name, None)
-                if made.run is not None:
-                    self._runs.pop(made.run.id, None)
-                elif made.failed:
-                    self._stock.pause()
-        self._rooms.end_retired({made.kind.room for made in self._alive.values()})
-        self._restock()
+            gone = made.phase is Phase.DONE and (made.group is None or made.group.remove())
+            if gone:
+                self._let_go(name, made)
+            elif made.waiting and not made.prefaulting:
+                del self._awake[name]
+                self._shelf.add(made)
+            if gone or self._states.get(name) != made.state:
+                changed = True
+            if not gone:
+                self._states[name] = made.state
+        if changed:
+            self._rooms.end_retired({made.kind.room for made in self._alive.values()})
+            self._restock()
+
+    def _stir(self, name: str) -> None:
+        """Something is going to happen to an execution."""
+        made = self._alive.get(name)
+        if made is not None and name not in self._awake:
+            self._awake[name] = made
+            self._shelf.discard(made)
+
+    def _let_go(self, name: str, made: Execution) -> None:
+        del self._alive[name], self._awake[name]
+        self._slots.pop(name, None)
+        self._states.pop(name, None)
+        if made.run is not None:
+            self._runs.pop(made.run.id, None)
+        elif made.failed:
+            self._stock.pause()
 
     def destroy(self) -> None:
         """Kill all of them."""

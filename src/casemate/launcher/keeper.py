@@ -46,7 +46,7 @@ class Keeper:
         self._caller.sock.setblocking(False)
         self._outgoing: deque[tuple[spec.Message, tuple[int, ...]]] = deque()
         self._handlers: dict[int, Callable[[], None]] = {}
-        self._poll = select.poll()
+        self._poll = select.epoll()
         self._state = state
         files = room.code_files(package)
         sink = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
@@ -75,12 +75,12 @@ class Keeper:
     def watch(self, fd: int, handler: Callable[[], None]) -> None:
         """Call `handler` when `fd` is readable or ended."""
         self._handlers[fd] = handler
-        self._poll.register(fd, select.POLLIN)
+        self._poll.register(fd, select.EPOLLIN)
 
     def forget(self, fd: int) -> None:
         """Stop watching; before the descriptor is closed."""
         if self._handlers.pop(fd, None) is not None:
-            with contextlib.suppress(KeyError):
+            with contextlib.suppress(OSError):
                 self._poll.unregister(fd)
 
     def serve(self) -> None:
@@ -89,7 +89,7 @@ class Keeper:
             while self._running:
                 now = time.monotonic()
                 due = min(self._executions.next_time(now), self._rooms.next_time())
-                for fd, _ in self._poll.poll(max(0.0, due - now) * 1000 + 0.5):
+                for fd, _ in self._poll.poll(max(0.0, due - now) + 0.0005):
                     handler = self._handlers.get(fd)
                     if handler is not None:
                         handler()
@@ -125,14 +125,14 @@ class Keeper:
             try:
                 self._caller.send(message, descriptors)
             except BlockingIOError:
-                self._poll.modify(self._caller.fileno(), select.POLLIN | select.POLLOUT)
+                self._poll.modify(self._caller.fileno(), select.EPOLLIN | select.EPOLLOUT)
                 return
             except OSError:
                 self._running = False
             self._outgoing.popleft()
             spec.close_all(descriptors)
         if self._running:
-            self._poll.modify(self._caller.fileno(), select.POLLIN)
+            self._poll.modify(self._caller.fileno(), select.EPOLLIN)
 
     # --- the caller -----------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import cgroups, outside, spec
 
@@ -24,6 +24,14 @@ class Kind:
     template: str
     walls: spec.Walls
     bounds: spec.Bounds
+    _hash: int = field(init=False, repr=False, compare=False)
+    """Taken once: there are as many lookups as sandboxes, and a filter is long."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.room, self.template, self.walls, self.bounds)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from .execution import Execution, Phase
 from .preparation import Kind
+from .shelf import Shelf
 
 KINDS = 4
 """Kinds of job that are kept in stock at once."""
@@ -46,6 +47,11 @@ class Stock:
         self._kinds: dict[Kind, int] = {}  # the last wanted last; with the most bytes that one held
         self._resume = 0.0
 
+    @property
+    def kinds(self) -> Collection[Kind]:
+        """Those that are kept in stock."""
+        return self._kinds.keys()
+
     def want(self, kind: Kind) -> None:
         """This kind is in demand."""
         if self._terms.size > 0:
@@ -65,53 +71,61 @@ class Stock:
         """Building ahead of demand failed: not again at once."""
         self._resume = time.monotonic() + PAUSE
 
-    def next_time(self, alive: Iterable[Execution], now: float) -> float:
+    def next_time(self, shelf: Shelf, now: float) -> float:
         """Monotonic time at which there is something to build or to end again, if nothing happens before."""
-        times = [now + max(0.0, self._terms.age - made.age) for made in alive if made.waiting]
+        times = [now + max(0.0, self._terms.age - age) for age in shelf.ages()]
         return min([*times, self._resume if self._resume > now else math.inf])
 
     def expired(self, made: Execution) -> bool:
         """True if it is too old to be given a job."""
         return made.age > self._terms.age
 
-    def surplus(self, alive: Iterable[Execution]) -> list[Execution]:
+    def surplus(self, shelf: Shelf) -> list[Execution]:
         """Those that wait and are too old, no longer wanted, or more than the memory allows."""
+        for kind in shelf.kinds():
+            if kind in self._kinds:
+                self._kinds[kind] = max(self._kinds[kind], shelf.most(kind))
+        if shelf.held <= self._terms.memory and not shelf.kinds() - self._kinds.keys():
+            return shelf.older_than(self._terms.age)
         found, together = [], 0
-        for made in sorted((made for made in alive if made.waiting), key=lambda made: made.age):
-            if made.kind in self._kinds:
-                self._kinds[made.kind] = max(self._kinds[made.kind], made.held)
+        for made in sorted(shelf, key=lambda made: made.age):
             if made.kind not in self._kinds or self.expired(made) or together + made.held > self._terms.memory:
                 found.append(made)
             else:
                 together += made.held
         return found
 
-    def missing(self, alive: Collection[Execution]) -> Kind | None:
-        """The kind to build one of now."""
+    def missing(self, shelf: Shelf, awake: Collection[Execution]) -> Kind | None:
+        """The kind to build one of now; `awake` are those that are not on the shelf."""
         if time.monotonic() < self._resume:
             return None
-        preparing = sum(made.phase is Phase.PREPARING for made in alive)
-        running = sum(made.phase is Phase.RUNNING for made in alive)
+        preparing = sum(made.phase is Phase.PREPARING for made in awake)
+        running = sum(made.phase is Phase.RUNNING for made in awake)
         if preparing and preparing + running >= self._cores:
             return None
-        together = sum(made.held for made in alive if made.waiting)
+        together = _together(shelf, awake)
         for kind, held in reversed(self._kinds.items()):
-            free = sum(made.run is None and made.kind == kind and made.usable for made in alive)
-            if free < self._terms.size and together + held <= self._terms.memory:
+            coming = sum(made.run is None and made.kind == kind and made.usable for made in awake)
+            if shelf.count(kind) + coming < self._terms.size and together + held <= self._terms.memory:
                 return kind
         return None
 
-    def idle(self, alive: Collection[Execution]) -> Execution | None:
+    def idle(self, shelf: Shelf, awake: Collection[Execution]) -> Execution | None:
         """The one to prefault now, if a core has nothing better to do: the oldest of a kind that is not.
 
         As many of a kind as there are cores: a prefaulted one holds several times the memory.
         """
-        if sum(made.phase in (Phase.PREPARING, Phase.RUNNING) or made.prefaulting for made in alive) >= self._cores:
+        if sum(made.phase in (Phase.PREPARING, Phase.RUNNING) or made.prefaulting for made in awake) >= self._cores:
             return None
-        together = sum(made.held for made in alive if made.waiting)
+        together = _together(shelf, awake)
         for kind in reversed(self._kinds):
-            waiting = [made for made in alive if made.waiting and made.kind == kind]
-            fresh = [made for made in waiting if not made.prefaulted and not made.prefaulting]
-            if fresh and together + self._kinds[kind] <= self._terms.memory and len(waiting) - len(fresh) < self._cores:
-                return max(fresh, key=lambda made: made.age)
+            fresh = shelf.fresh(kind)
+            copied = shelf.count(kind) - len(fresh) + sum(made.kind == kind and made.prefaulting for made in awake)
+            if fresh and together + self._kinds[kind] <= self._terms.memory and copied < self._cores:
+                return fresh[0]
         return None
+
+
+def _together(shelf: Shelf, awake: Collection[Execution]) -> int:
+    """Bytes of all that wait."""
+    return shelf.held + sum(made.held for made in awake if made.waiting)
