@@ -252,7 +252,7 @@ class Host:
 
     def _alternative(self, refused: Profile) -> str:
         """What to say of a weaker profile that this host does enforce; it is never taken unasked."""
-        if refused.unbuilt:
+        if refused.unbuilt or refused.isolation.runtime != "native":
             return ""
         try:
             name = strongest(self)

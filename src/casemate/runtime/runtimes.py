@@ -6,6 +6,7 @@ must be a regular file of root's or of ours that nobody else may write, in a dir
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import platform
@@ -81,6 +82,7 @@ def room_calls() -> tuple[str, ...]:
     return tuple(sorted({*own, *guests}))
 
 
+@functools.cache
 def room_filter() -> str:
     """The room's filter as `linux.seccomp` of a bundle, JSON: a call that is not in `room_calls` is EPERM."""
     architecture = _ARCHITECTURES.get(platform.machine())
