@@ -4,35 +4,39 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Whole files to two workers, in the order of tests/conftest.py.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: setup demo test check bench syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
 	@$(BIN)/casemate image build cad
+	@$(BIN)/casemate image build python
 
 demo: setup
 	$(BIN)/python -m casemate.cli demo examples --out out
 
 test: setup
 	@scripts/install-peers crun:crun runc:runc
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@scripts/install-peers crun:crun runc:runc
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 bench: setup
 	@scripts/install-peers
 	$(BIN)/casemate bench --out bench/RESULTS.md
 
-# What the jobs of the tests ask of the kernel; needs strace. For `python` a profile that may execute programs must exist.
+# What the jobs of the tests ask of the kernel; needs strace.
 syscalls: setup
 	$(BIN)/casemate syscalls trace cad tests/data/syscalls/cad examples tests/data/honest tests/data/results \
 		tests/data/errors tests/data/hazards/s*.py tests/data/hazards/t*.py --record tests/data/syscalls/recorded/cad.json
+	$(BIN)/casemate syscalls trace python tests/data/syscalls/python --record tests/data/syscalls/recorded/python.json
 	$(BIN)/casemate syscalls trace strict tests/data/syscalls/strict --record tests/data/syscalls/recorded/strict.json
 
 clean:
@@ -57,3 +61,4 @@ lock:
 	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
 	$(LOCK) --no-deps images/cad.in -o images/cad.txt
+	$(LOCK) --no-deps images/python.in -o images/python.txt

@@ -1,4 +1,7 @@
-"""On CI a test that cannot run has failed: a skipped guarantee is an unproven one."""
+"""On CI a test that cannot run has failed: a skipped guarantee is an unproven one.
+
+`make test` gives whole files to two workers (pytest-xdist), each with a Host of its own; the files of LONG come first.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,15 @@ import pytest
 
 from casemate import Host
 from casemate.control.host import strongest
+
+LONG = ("test_as_user.py", "test_scripts.py", "test_first_path.py", "test_survivors.py", "test_measure.py")
+"""Files that take longest, that of the longest first: begun last, one of them would keep a worker busy alone."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
 
 
 @pytest.hookimpl(wrapper=True)

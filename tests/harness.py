@@ -94,18 +94,22 @@ def confined(program: str, *arguments: str) -> Iterator[Confined]:
 
 
 def two_jobs(
-    source: str, directory: Path, *, seconds: float = 0, gate: bool = True, timeout: float = 100, ahead: bool = True
-) -> dict[str, Any]:
-    """A hostile job and an honest one after it, in the harness; what `programs/two_jobs.py` prints.
+    sources: Mapping[str, tuple[str, float]], directory: Path, *, timeout: float = 100, ahead: bool = True
+) -> dict[str, dict[str, Any]]:
+    """Hostile jobs by name, each with its seconds (0: the profile's) and an honest job after it, on one Host.
 
-    Both sandboxes were made before the first job began; with `ahead` False each is built for its job.
+    Both sandboxes were made before the hostile job began; with `ahead` False each is built for its job. What came of
+    each is what `programs/two_jobs.py` prints.
     """
-    path = directory / "source.py"
-    path.write_text(source, "utf-8")
-    with confined("two_jobs", str(path), str(seconds), "gate" if gate else "open", str(2 * ahead)) as attack:
-        seen: dict[str, Any] = attack.finish(timeout)
-    assert seen["ahead"] == [ahead, ahead]
-    return seen
+    arguments = []
+    for name, (source, seconds) in sources.items():
+        path = directory / f"{name}.py"
+        path.write_text(source, "utf-8")
+        arguments += [str(path), str(seconds)]
+    with confined("two_jobs", str(2 * ahead), *arguments) as running:
+        told = dict(zip(sources, running.finish(timeout), strict=True))
+    assert [seen["ahead"] for seen in told.values()] == [[ahead, ahead]] * len(sources)
+    return told
 
 
 def attack(
@@ -116,14 +120,28 @@ def attack(
 
     It is given to a sandbox that was made ahead and waited for it, or with `ahead` False to one that is built for it.
     """
-    path = directory / "source.py"
-    path.write_text(source, "utf-8")
+    [seen] = attacks(
+        {"source": source}, directory, template=template, profile=profile, seconds=seconds, without=without,
+        timeout=timeout, ahead=ahead,
+    ).values()  # fmt: skip
+    return seen
+
+
+def attacks(
+    sources: Mapping[str, str], directory: Path, *, template: str = "light", profile: str = "strongest",
+    seconds: float = 20, without: Sequence[tuple[str, str, str]] = (), timeout: float = 100, ahead: bool = True,
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """As `attack`, several by name: one after the other on one Host, each in a sandbox of its own."""
+    paths = [directory / f"source-{number}.py" for number in range(len(sources))]
+    for path, source in zip(paths, sources.values(), strict=True):
+        path.write_text(source, "utf-8")
     # The keeper looks at every guest from outside as well, and would not give a weakened one a job.
     package = str(weakened(directory, (*without, BLIND))) if without else "-"
-    with confined("attack", str(path), template, profile, str(seconds), package, str(int(ahead))) as running:
-        seen: dict[str, Any] = running.finish(timeout)
-    assert seen["ahead"] is ahead
-    return seen
+    settings = (template, profile, str(seconds), package, str(int(ahead)))
+    with confined("attack", *settings, *map(str, paths)) as running:
+        told = dict(zip(sources, running.finish(timeout), strict=True))
+    assert {seen["ahead"] for seen in told.values()} == {ahead}
+    return told
 
 
 def successive(
@@ -143,6 +161,34 @@ def successive(
         told: list[dict[str, Any]] = running.finish(100)
     assert [job["ahead"] for job in told] == [wanted > 0] * len(sources)
     return told
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A plain program, its profile's text, edits of the launcher, and whether its sandbox is made ahead of it."""
+
+    source: str
+    profile: str
+    edits: tuple[tuple[str, str, str], ...] = ()
+    ahead: bool = True
+
+
+def launches(directory: Path, wanted: Sequence[Launch]) -> dict[Launch, dict[str, Any]]:
+    """What became of each: one after the other in one process of the harness, each in a Host of its own."""
+    jobs = []
+    for number, each in enumerate(wanted):
+        place = directory / str(number)
+        place.mkdir()
+        (place / "source.py").write_text(each.source, "utf-8")
+        (place / "profile.toml").write_text(each.profile, "utf-8")
+        package = str(weakened(place, (*each.edits, BLIND))) if each.edits else "-"
+        jobs.append([package, str(place / "profile.toml"), str(place / "source.py"), int(each.ahead)])
+    (directory / "jobs.json").write_text(json.dumps(jobs), "utf-8")
+    with confined("launches", str(directory / "jobs.json")) as running:
+        told: list[dict[str, Any]] = running.finish(100)
+    seen = dict(zip(wanted, told, strict=True))
+    assert all(found.get("ahead", each.ahead) is each.ahead for each, found in seen.items())
+    return seen
 
 
 BLIND = (

@@ -32,6 +32,8 @@ SUITES = (
     "tests/escape/test_guards.py",
     "tests/escape/test_descriptors.py",
     "tests/escape/test_neighbours.py",
+    "tests/escape/test_programs.py::test_every_attack_is_held",
+    "tests/control/test_programs.py::test_an_honest_program",
 )
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="this is the ordinary user's run already")
 
@@ -54,6 +56,7 @@ def home() -> Iterator[Path]:
     """A directory of the user's with a copy of everything that the suite needs."""
     place = Path(tempfile.mkdtemp(prefix="casemate-user-", dir="/var/tmp"))
     skip = shutil.ignore_patterns("__pycache__", "test", "tests", "idlelib", "tkinter", "ensurepip", "lib2to3")
+    skip_bytecode = shutil.ignore_patterns("__pycache__")
     base = Path(sys.base_prefix)
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     (place / "python" / "bin").mkdir(parents=True)
@@ -69,7 +72,9 @@ def home() -> Iterator[Path]:
     for name in ("src", "tests", "examples", "profiles", "images", "pyproject.toml"):
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() and not source.is_symlink() else shutil.copy
-        copy(source, place / "project" / name, **({} if copy is shutil.copytree else {"follow_symlinks": False}))
+        # Other tests write bytecode meanwhile.
+        options = {"ignore": skip_bytecode} if copy is shutil.copytree else {"follow_symlinks": False}
+        copy(source, place / "project" / name, **options)
     for directory, names, files in os.walk(place):
         for name in (".", *names, *files):
             os.chown(os.path.join(directory, name), UID, GID, follow_symlinks=False)
@@ -180,3 +185,16 @@ def test_a_runtime_needs_no_cgroup(home: Path) -> None:
     found = json.loads(ran.stdout)["enforcement"]
     assert set(found["degraded"]) >= {"cgroup-memory", "cgroup-pids", "cgroup-cpu"}
     assert {layer["name"] for layer in found["layers"] if not layer["on"]} >= {"room.cgroup"}
+
+
+def test_without_a_cgroup_plain_programs_run_under_the_rlimit_profile_alone(home: Path) -> None:
+    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+    program = "tests/data/programs/output/026.py"
+    refused = as_user(home, (), "-c", script, "run", program, "--profile", "python")
+    assert refused.returncode == 3
+    assert "'python-rlimit' is enforceable here" in refused.stderr
+    ran = as_user(home, (), "-c", script, "run", program, "--profile", "python-rlimit", "--json")
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["stdout"]["text"] == "[False, False, False]\n"
+    assert {"cgroup-memory", "cgroup-pids", "cgroup-cpu"} <= set(found["enforcement"]["degraded"])

@@ -9,11 +9,16 @@ import pytest
 pytest_plugins = ["pytester"]
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "1", "--dist", "loadfile")], ids=["alone", "in a worker"])
 @pytest.mark.parametrize(
     ("ci", "outcomes"), [("true", {"failed": 1, "errors": 1, "passed": 1}), (None, {"skipped": 2, "passed": 1})]
 )
 def test_a_skip_is_a_failure_on_ci(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str | None, outcomes: dict[str, int]
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    ci: str | None,
+    outcomes: dict[str, int],
+    workers: tuple[str, ...],
 ) -> None:
     if ci is None:
         monkeypatch.delenv("CI", raising=False)
@@ -35,4 +40,4 @@ def test_a_skip_is_a_failure_on_ci(
             pass
         """
     )
-    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(**outcomes)
+    pytester.runpytest_inprocess("-p", "no:cacheprovider", *workers).assert_outcomes(**outcomes)

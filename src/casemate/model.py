@@ -225,7 +225,7 @@ class RunResult:
     usage: Usage
     enforcement: Enforcement
     trusted: bool
-    """False if files and facts are the script's own claim (`artifacts.inspection = "claimed"`)."""
+    """Whether files and facts come from a clean sandbox (`artifacts.inspection = "required"`)."""
     warnings: tuple[Notice, ...] = ()
 
     @property

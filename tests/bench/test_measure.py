@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -93,11 +92,17 @@ def test_descendants_are_counted() -> None:
 
 
 def test_leftovers_see_what_is_left(tmp_path: Path) -> None:
-    before = census.leftovers(os.getpid(), str(tmp_path))
-    (tmp_path / "left").touch()
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
-        difference = census.leftovers(os.getpid(), str(tmp_path)) - before
-        child.communicate()
+    # Below a process of its own: this one may have a Host whose sandboxes come and go.
+    with subprocess.Popen(["sh"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as shell:
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        before = census.leftovers(shell.pid, str(tmp_path))
+        (tmp_path / "left").touch()
+        shell.stdin.write(b"sleep 600 & echo there\n")
+        shell.stdin.flush()
+        shell.stdout.readline()
+        difference = census.leftovers(shell.pid, str(tmp_path)) - before
+        shell.communicate(b"kill $!\n")
     assert difference.processes == 1
     assert difference.temporary == 1
 

@@ -1,7 +1,9 @@
-"""Runs `casemate` as a user does, in a process of its own, with pipes."""
+"""Runs `casemate` as a user does, in a process of its own with pipes; or in this one, where it starts nothing."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
@@ -9,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+
+from casemate.cli import main
 
 BOX = "import cadquery as cq\nresult = cq.Workplane().box(10, 20, 30)\n"
 TWO = (
@@ -25,6 +29,14 @@ def casemate(*arguments: str | Path, stdin: bytes | None = None) -> subprocess.C
         [sys.executable, "-m", "casemate.cli", *map(str, arguments)],
         input=(stdin or b"").decode("utf-8"), capture_output=True, text=True, timeout=110,
     )  # fmt: skip
+
+
+def inside(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The same of a command that starts nothing, without the second that an interpreter and its imports take."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(list(map(str, arguments)))
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 
 def schema() -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from cli.command import BOX, DENIED, FAILING, TWO, casemate, document
+from cli.command import BOX, DENIED, FAILING, TWO, casemate, document, inside
 from runtimes import profile_under
 
 
@@ -119,7 +119,7 @@ def test_a_runtime_that_cannot_be_used_is_a_refusal(tmp_path: Path, whole: dict[
 
 
 def test_image_show(whole: dict[str, Any]) -> None:
-    found = document(casemate("image", "show", "cad", "--json"), "ImageDocument", whole, 0)
+    found = document(inside("image", "show", "cad", "--json"), "ImageDocument", whole, 0)
     assert found["name"] == "cad"
     assert len(found["digest"]) == 64
     assert Path(found["root"], "usr/bin/python3").is_file()
@@ -150,6 +150,7 @@ def test_image_show(whole: dict[str, Any]) -> None:
         ((), 2),
     ],
 )
+@pytest.mark.usefixtures("cold")
 def test_errors_are_documents_too(
     tmp_path: Path, whole: dict[str, Any], arguments: tuple[str, ...], status: int
 ) -> None:
@@ -159,7 +160,7 @@ def test_errors_are_documents_too(
     (tmp_path / ".hidden").write_text("x")
     (tmp_path / "bad.toml").write_text("[profile]\nname = 'x'\n")
     (tmp_path / "binary.toml").write_bytes(b"name = '\xff'\n")
-    done = casemate(*(argument.replace("{}", str(tmp_path)) for argument in arguments), "--json")
+    done = inside(*(argument.replace("{}", str(tmp_path)) for argument in arguments), "--json")
     found = document(done, "ErrorDocument", whole, status)
     assert found["message"]
     assert "Traceback" not in done.stderr

@@ -59,6 +59,14 @@ def test_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ca
     assert (tmp_path / "box.step").read_text() == "the last run's"
 
 
+def test_a_plain_programs_files_keep_their_names(tmp_path: Path) -> None:
+    program = dataclasses.replace(result("a/b/c.txt", "d"), outcome=dataclasses.replace(WELL, verdict=None))
+    told = write(program, tmp_path / "out", "script")
+    assert told == {"a/b/c.txt": str(tmp_path / "out/a/b/c.txt"), "d": str(tmp_path / "out/d")}
+    assert sorted(os.listdir(tmp_path / "out/a/b")) == ["c.txt"]
+    assert (tmp_path / "out/d").read_bytes() == b"ISO-10303-21;"
+
+
 def test_nothing_to_write(tmp_path: Path) -> None:
     assert write(result(), tmp_path / "out", "box") == {}
 

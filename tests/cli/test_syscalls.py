@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.command import casemate, document
+from cli.command import casemate, document, inside
 
 WRITES = "import os\nos.mkdir('made')\nprint(sum(range(10)))\nraise SystemExit(0)\n"
 strace = shutil.which("strace", path="/usr/bin:/bin")
@@ -16,10 +16,10 @@ strace = shutil.which("strace", path="/usr/bin:/bin")
 
 @pytest.mark.parametrize("name", ["cad", "python", "strict"])
 def test_a_set_is_shown_with_its_reasons(name: str, whole: dict[str, Any]) -> None:
-    found = document(casemate("syscalls", "show", name, "--json"), "SyscallSetDocument", whole, 0)
+    found = document(inside("syscalls", "show", name, "--json"), "SyscallSetDocument", whole, 0)
     assert found["name"] == name
     assert sum(len(group["calls"]) for group in found["groups"]) == found["calls"]
-    text = casemate("syscalls", "show", name)
+    text = inside("syscalls", "show", name)
     assert text.returncode == 0
     assert f"{name}: {found['calls']} calls" in text.stdout
     for group in found["groups"]:
@@ -28,8 +28,8 @@ def test_a_set_is_shown_with_its_reasons(name: str, whole: dict[str, Any]) -> No
 
 
 def test_an_unknown_set_is_a_usage_error() -> None:
-    assert casemate("syscalls", "show", "none").returncode == 2
-    assert casemate("syscalls", "trace", "strict").returncode == 2
+    assert inside("syscalls", "show", "none").returncode == 2
+    assert inside("syscalls", "trace", "strict").returncode == 2
 
 
 def test_a_trace_says_what_the_set_lacks(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
@@ -51,4 +51,4 @@ def test_a_trace_says_what_the_set_lacks(tmp_path: Path, profile: str, whole: di
 
 
 def test_a_trace_of_nothing_is_refused(tmp_path: Path) -> None:
-    assert casemate("syscalls", "trace", "strict", tmp_path).returncode == 3
+    assert inside("syscalls", "trace", "strict", tmp_path).returncode == 3

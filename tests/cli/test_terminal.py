@@ -53,9 +53,16 @@ def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
 HOSTILE = BOX + "print('\\x1b]0;title\\x07\\x9b2J\\u202e \\rover')\nprint('[bold]plain[/bold]')\n"
 
 
-def test_a_scripts_prints_cannot_steer_the_terminal(tmp_path: Path, profile: str) -> None:
-    (tmp_path / "x.py").write_text(HOSTILE, "utf-8")
-    done = casemate("run", tmp_path / "x.py", "--profile", profile)
+@pytest.fixture(scope="module")
+def piped(tmp_path_factory: pytest.TempPathFactory, profile: str) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A run of it with pipes, and its directory."""
+    place = tmp_path_factory.mktemp("piped")
+    (place / "box.py").write_text(HOSTILE, "utf-8")
+    return place, casemate("run", place / "box.py", "--profile", profile, "--out", place)
+
+
+def test_a_scripts_prints_cannot_steer_the_terminal(piped: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    _, done = piped
     assert done.returncode == 0, done.stdout + done.stderr
     assert not set(done.stdout) & set("\x1b\x07\x9b\u202e\r")
     assert "\\x1b]0;title" in done.stdout
@@ -69,13 +76,12 @@ def test_a_name_of_a_file_cannot_either(tmp_path: Path) -> None:
     assert "missing.py" in done.stderr
 
 
-def test_piped_there_is_a_result_and_no_progress(tmp_path: Path, profile: str) -> None:
-    (tmp_path / "box.py").write_text(BOX)
-    done = casemate("run", tmp_path / "box.py", "--profile", profile, "--out", tmp_path)
+def test_piped_there_is_a_result_and_no_progress(piped: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    place, done = piped
     assert done.returncode == 0
     assert done.stderr == ""
     assert done.stdout.splitlines()[0] == "box: part"
-    assert f"part: part, {tmp_path}/box.step" in done.stdout
+    assert f"part: part, {place}/box.step" in done.stdout
     assert "volume 6000.000 mm³" in done.stdout
 
 

@@ -181,12 +181,3 @@ def test_a_caller_may_only_tighten(host: Host, profile: str, limits: dict[str, f
     ):
         with pytest.raises(PolicyError, match=rf"limits\.{next(iter(limits))}: "):
             call()
-
-
-@pytest.mark.parametrize("name", ["python", "python-rlimit", "strict"])
-def test_nothing_runs_under_what_is_not_built(host: Host, name: str) -> None:
-    for call in (lambda: host.run("x = 1\n", name), lambda: host.check("x = 1\n", name), lambda: host.warm(name)):
-        with pytest.raises(PolicyError, match="is not enforceable by this version yet") as caught:
-            call()
-        assert "cad" not in str(caught.value)
-        assert {fault.row for fault in caught.value.faults} >= {"gate.rules", "filesystem.image"}

@@ -88,7 +88,7 @@ PLACES = (
     "/", "/dev", "/dev/mqueue", "/dev/shm", "/etc", "/home", "/opt", "/opt/casemate", "/proc", "/root", "/run",
     "/run/lock", "/srv", "/sys", "/tmp", "/usr", "/usr/lib", "/usr/local", "/var", "/var/lib", "/var/tmp", ".",
 )  # fmt: skip
-WRITABLE = ["/tmp", "."]
+WRITABLE = ["/dev/shm", "/tmp", "."]  # the first is a link to the second
 
 EVERYWHERE = (
     Row("module attribute", "hasattr(math, 'mark')", "math.mark = 1", False),
@@ -164,10 +164,10 @@ EVERYWHERE = (
     Row("time zone", "time.tzname", "libc.setenv(b'TZ', b'XYZ5', 1)\ntime.tzset()", ["UTC", "UTC"]),
     Row("warning filters", "warnings.filters[0][0] == 'error'", "warnings.simplefilter('error')", False),
     Row(
-        "standard output",
-        "[sys.stdout is sys.__stdout__, type(sys.stdout).__name__]",
-        "sys.stdout = io.StringIO()",
-        [True, "TextIOWrapper"],
+        "standard input",
+        "sys.stdin is sys.__stdin__",
+        "sys.stdin = io.StringIO()",
+        True,
     ),
     Row(
         "hooks of the interpreter",

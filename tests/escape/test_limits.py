@@ -6,9 +6,10 @@ All of them run in the harness, whose own cgroup is what stops the twins.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from harness import attack
+from harness import attack, attacks
 
 from casemate import Limit, Reason
 from casemate.launcher import cgroups
@@ -48,6 +49,26 @@ OPEN_FILES = refused("os.dup(1)", 2000)
 FORKS = refused("os.fork() or (time.sleep(60), os._exit(0))", 200)
 
 
+MEMFD = refused("os.write(os.memfd_create('x'), bytes(1 << 20))", 3000)
+REPORT = "import os\nwhile True:\n    os.write(3, bytes(65536))\n"
+# Those that need no guard out and no profile of their own.
+PLAIN = {
+    "bytes": BYTES,
+    "inodes": INODES,
+    "file size": "import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n" + FILE_SIZE,
+    "open files": OPEN_FILES,
+    "forks": FORKS,
+    "memfd": MEMFD,
+    "report": REPORT,
+}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """What came of them, one after the other on one Host."""
+    return attacks(PLAIN, tmp_path_factory.mktemp("limits"))
+
+
 def words(seen: dict[str, object]) -> list[str]:
     """What the attack printed."""
     stdout = seen["stdout"]
@@ -55,8 +76,8 @@ def words(seen: dict[str, object]) -> list[str]:
     return str(stdout[0]).split()
 
 
-def test_many_files_fill_only_the_tmpfs(tmp_path: Path) -> None:
-    word, errno, done = words(attack(BYTES, tmp_path))
+def test_many_files_fill_only_the_tmpfs(told: dict[str, dict[str, Any]]) -> None:
+    word, errno, done = words(told["bytes"])
     assert (word, errno) == ("refused", "28")
     assert 250 <= int(done) <= 256  # disk_bytes is 256 MiB
 
@@ -66,8 +87,8 @@ def test_twin_many_files_without_the_bound(tmp_path: Path) -> None:
     assert words(attack(BYTES, tmp_path, without=(edit, NO_READ_BACK))) == ["passed", "400"]
 
 
-def test_a_million_files_end_at_the_inodes(tmp_path: Path) -> None:
-    word, errno, done = words(attack(INODES, tmp_path))
+def test_a_million_files_end_at_the_inodes(told: dict[str, dict[str, Any]]) -> None:
+    word, errno, done = words(told["inodes"])
     assert (word, errno) == ("refused", "28")
     assert int(done) < 4096
 
@@ -77,9 +98,8 @@ def test_twin_a_million_files_without_the_bound(tmp_path: Path) -> None:
     assert words(attack(INODES, tmp_path, without=(edit, NO_READ_BACK))) == ["passed", "20000"]
 
 
-def test_a_sparse_file_of_a_terabyte_ends_the_process(tmp_path: Path) -> None:
-    seen = attack("import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n" + FILE_SIZE, tmp_path)
-    assert words(seen) == ["refused", "27", "0"]
+def test_a_sparse_file_of_a_terabyte_ends_the_process(told: dict[str, dict[str, Any]]) -> None:
+    assert words(told["file size"]) == ["refused", "27", "0"]
 
 
 def test_twin_a_sparse_file_without_the_limit(tmp_path: Path) -> None:
@@ -87,9 +107,9 @@ def test_twin_a_sparse_file_without_the_limit(tmp_path: Path) -> None:
     assert words(attack(FILE_SIZE, tmp_path, without=(edit,))) == ["passed", "1"]
 
 
-def test_open_files_are_refused(tmp_path: Path) -> None:
+def test_open_files_are_refused(told: dict[str, dict[str, Any]]) -> None:
     # 256 in the profile, of which four are taken.
-    assert words(attack(OPEN_FILES, tmp_path)) == ["refused", "24", "252"]
+    assert words(told["open files"]) == ["refused", "24", "252"]
 
 
 def test_twin_open_files_without_the_limit(tmp_path: Path) -> None:
@@ -97,8 +117,8 @@ def test_twin_open_files_without_the_limit(tmp_path: Path) -> None:
     assert words(attack(OPEN_FILES, tmp_path, without=(edit,))) == ["passed", "2000"]
 
 
-def test_a_fork_bomb_is_refused_and_dies_with_its_execution(tmp_path: Path) -> None:
-    seen = attack(FORKS, tmp_path)
+def test_a_fork_bomb_is_refused_and_dies_with_its_execution(told: dict[str, dict[str, Any]]) -> None:
+    seen = told["forks"]
     word, errno, done = words(seen)
     assert (word, errno) == ("refused", "11")
     assert int(done) <= 34  # 32 processes, and as a user init and exec have the same uid
@@ -125,14 +145,16 @@ def test_twin_a_fork_bomb_without_either(tmp_path: Path) -> None:
 
 CHILDREN = """
 import os, time
-for _ in range(8):
+for n in range(8):
     if os.fork() == 0:
         kept = bytearray(500 << 20)
-        for n in range(0, len(kept), 4096):
-            kept[n] = 1
+        for at in range(0, len(kept), 4096):
+            kept[at] = 1
+        open(f"full-{n}", "w").close()
         time.sleep(60)
         os._exit(0)
-time.sleep(15)
+while not all(os.path.exists(f"full-{n}") for n in range(8)):
+    time.sleep(0.01)
 """
 
 
@@ -158,9 +180,8 @@ def test_twin_memory_of_children_without_the_cgroup(tmp_path: Path) -> None:
 MEMSW = ("launcher/cgroups.py", '_write(f"{directory}/{name}", str(value))', "continue")
 
 
-def test_memory_in_a_memfd_cannot_be_taken(tmp_path: Path) -> None:
-    step = "os.write(os.memfd_create('x'), bytes(1 << 20))"
-    assert words(attack(refused(step, 3000), tmp_path, seconds=60))[:2] == ["refused", "1"]
+def test_memory_in_a_memfd_cannot_be_taken(told: dict[str, dict[str, Any]]) -> None:
+    assert words(told["memfd"])[:2] == ["refused", "1"]
 
 
 PRINTS = """
@@ -212,6 +233,6 @@ def test_twin_cpu_time_without_the_cgroups_clock(tmp_path: Path) -> None:
     assert (seen["reason"], seen["limit"]) == (Reason.LIMIT, Limit.WALL_TIME)
 
 
-def test_a_report_flood_ends_the_job(tmp_path: Path) -> None:
-    seen = attack("import os\nwhile True:\n    os.write(3, bytes(65536))\n", tmp_path)
+def test_a_report_flood_ends_the_job(told: dict[str, dict[str, Any]]) -> None:
+    seen = told["report"]
     assert (seen["reason"], seen["limit"]) == (Reason.LIMIT, Limit.REPORT_BYTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +23,46 @@ raise SystemExit(0)
 """
 
 
-def neighbours(directory: Path, source: str, package: str = "-") -> dict[str, Any]:
-    path = directory / "source.py"
-    path.write_text(source, "utf-8")
-    with confined("neighbours", str(path), package) as running:
-        return running.finish(100)
+FORGED = b'{"kind": "stage", "name": "handover", "event": "start"}'
+SIGNALS = {
+    f"signal {number}": (
+        f"import os\nos.write(3, len({FORGED!r}).to_bytes(4, 'big') + {FORGED!r})\nos.kill(os.getpid(), {number})\n"
+    )
+    for number in (24, 14)
+}
 
 
-def test_a_child_given_to_the_template_is_refused(tmp_path: Path) -> None:
-    told = neighbours(tmp_path, SIBLING)
+def neighbours(directory: Path, attacks: Mapping[str, str], package: str = "-") -> dict[str, Any]:
+    for name, source in attacks.items():
+        (directory / f"{name}.py").write_text(source, "utf-8")
+    with confined("neighbours", package, *(str(directory / f"{name}.py") for name in attacks)) as running:
+        told: dict[str, Any] = running.finish(100)
+    assert set(told) == {"victim", *attacks}
+    return told
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What came of all of them, one after the other beside one victim."""
+    return neighbours(tmp_path_factory.mktemp("neighbours"), {"sibling": SIBLING, **SIGNALS})
+
+
+def test_nothing_of_all_this_ends_the_victim(told: dict[str, Any]) -> None:
     assert told["victim"] == ["exited", 0, "slept well\n"]
-    first, second, third = (line.split() for line in told["attacker"][2].splitlines())
+
+
+def test_a_child_given_to_the_template_is_refused(told: dict[str, Any]) -> None:
+    first, second, third = (line.split() for line in told["sibling"][2].splitlines())
     assert (first[1:], second[1:]) == (["-1", "1"], ["-1", "1"])  # EPERM
     assert int(third[1]) > 0  # a child of its own may be made
 
 
 def test_a_child_given_to_the_template_would_be_nobodys_verdict(tmp_path: Path) -> None:
     # Without the filter the child is there, and the template lets it go by.
-    told = neighbours(tmp_path, SIBLING, str(weakened(tmp_path, (without("seccomp"), BLIND))))
+    package = str(weakened(tmp_path, (without("seccomp"), BLIND)))
+    told = neighbours(tmp_path, {"sibling": SIBLING}, package)
     assert told["victim"] == ["exited", 0, "slept well\n"]
-    assert int(told["attacker"][2].split()[1]) > 0
+    assert int(told["sibling"][2].split()[1]) > 0
 
 
 def test_twin_it_ends_every_job_without_either(tmp_path: Path) -> None:
@@ -50,14 +71,10 @@ def test_twin_it_ends_every_job_without_either(tmp_path: Path) -> None:
         "        name = guests.pop(pid, None)\n        if name is None:\n",
         "        name = guests.pop(pid)\n        if False:\n",
     )
-    told = neighbours(tmp_path, SIBLING, str(weakened(tmp_path, (without("seccomp"), BLIND, careless))))
-    assert told["victim"][0] == "SandboxFault"
+    package = str(weakened(tmp_path, (without("seccomp"), BLIND, careless)))
+    assert neighbours(tmp_path, {"sibling": SIBLING}, package)["victim"][0] == "SandboxFault"
 
 
-@pytest.mark.parametrize("number", [24, 14])
-def test_a_signal_to_oneself_is_a_signal_and_no_limit(tmp_path: Path, number: int) -> None:
-    forged = b'{"kind": "stage", "name": "handover", "event": "start"}'
-    source = (
-        f"import os\nos.write(3, len({forged!r}).to_bytes(4, 'big') + {forged!r})\nos.kill(os.getpid(), {number})\n"
-    )
-    assert neighbours(tmp_path, source)["attacker"][0] == "signaled"
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_signal_to_oneself_is_a_signal_and_no_limit(name: str, told: dict[str, Any]) -> None:
+    assert told[name][0] == "signaled"

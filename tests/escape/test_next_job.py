@@ -65,7 +65,7 @@ raise SystemExit(0)
 # The first numbers that random.seed(1) and numpy.random.seed(1) give, in any Python and numpy.
 SEEDED = [0.13436424411240122, 0.417022004702574]
 UNSEEDED = (
-    "guest/script.py",
+    "guest/process.py",
     "    random.seed(os.urandom(32))\n    numpy = sys.modules.get(\"numpy.random\")\n",
     "    numpy = None\n",
 )  # fmt: skip

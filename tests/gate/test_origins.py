@@ -52,7 +52,9 @@ def attributes(verdict: Admitted) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "rules"), [*((name, CAD) for name in NAMES), ("x", MINIMAL), ("max", MINIMAL)], ids=str
+    ("name", "rules"),
+    [*((name, CAD) for name in NAMES), ("x", MINIMAL), ("max", MINIMAL)],
+    ids=lambda value: getattr(value, "name", value),
 )
 def test_no_pair_of_origins_admits_an_attribute_outside_the_tables(name: str, rules: Rules) -> None:
     for first, second in itertools.product(ORIGINS.values(), repeat=2):

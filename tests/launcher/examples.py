@@ -9,7 +9,26 @@ JOB = m.GuestJob(
     "j1", "script", "cad", "/tmp/job-j1", ("a.dxf", "b ü.txt"), 1 << 40, 1 << 41, 90, (("step", 30.0), ("facts", 0.5))
 )
 OPEN_JOB = m.GuestJob("j2", "inspect", None, "/tmp/job-j2", (), 0, 0, 0, ())
-WALLS = m.Walls(1 << 28, 4096, 256, 1 << 27, 1 << 32, 1 << 32, 32, 90, "BgAAAAAA/38=", True)
+WALLS = m.Walls(
+    1 << 28,
+    4096,
+    256,
+    1 << 27,
+    1 << 32,
+    1 << 32,
+    32,
+    90,
+    "BgAAAAAA/38=",
+    True,
+    True,
+    False,
+    False,
+    False,
+    False,
+    False,
+    False,
+    ("A=b",),
+)
 BOUNDS = m.Bounds(60.0, 2.0, 90.0, 1 << 31, 32, 1.5, 1 << 20, 1 << 20, 4 << 20, False, True)
 MESSAGES = (
     m.Room(

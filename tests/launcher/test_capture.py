@@ -97,3 +97,13 @@ def test_no_descriptor_is_inherited() -> None:
     stream = Stream("a", 1)
     assert not any(os.get_inheritable(fd) for fd in (stream.kept, stream.read, stream.write))
     stream.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a pipe away")
+def test_a_pipe_can_be_the_guests_to_open_anew() -> None:
+    ours, given = Stream("a", 1), Stream("b", 1, 12_345)
+    assert os.fstat(ours.write).st_uid == 0
+    assert (os.fstat(given.write).st_uid, os.fstat(given.write).st_gid) == (12_345, 0)
+    for stream in (ours, given):
+        stream.close_write()
+        stream.close()

@@ -139,6 +139,19 @@ def test_a_group_that_passes_its_controllers_on_was_divided_before(
     assert host.survey().missing != ()
 
 
+def test_a_caller_that_was_moved_into_the_leaf_divides_the_group_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = recorded("v2-root-service", tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    host.group("system.slice/runner.service", passed="cpu memory pids\n")
+    host.group("system.slice/runner.service/casemate-callers")
+    path = host.cgroup.replace("runner.service", "runner.service/casemate-callers")
+    survey = Recorded(tmp_path, host.mountinfo, path).survey()
+    assert survey.missing == ()
+    assert own(survey.hierarchies, tmp_path)["pids"] == (2, "system.slice/runner.service")
+
+
 def test_a_controller_that_is_not_offered_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = recorded("v2-delegated-scope", tmp_path)
     # Without cpu: what systemd gives users by default (systemd.resource-control(5), Delegate=).

@@ -258,6 +258,28 @@ def test_a_delegated_group_with_processes_is_divided(kernel: Kernel) -> None:
     assert not [path for path, _ in kernel.log if path.endswith("cgroup.procs")]
 
 
+@pytest.mark.parametrize(("forks", "divided"), [(1, True), (1000, False)])
+def test_what_forks_while_a_group_is_divided_is_moved_too(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, forks: int, divided: bool
+) -> None:
+    survey, top = place(kernel, "101\n"), kernel.root / "unified"
+    children = iter(range(200, 200 + forks))
+
+    def write(path: str, text: str) -> None:
+        kernel.write(path, text)
+        if path.endswith("casemate-callers/cgroup.procs") and (child := next(children, None)):
+            (top / "cgroup.procs").write_text(f"{child}\n")  # of one that was still there
+
+    monkeypatch.setattr(cgroups, "_write", write)
+    if not divided:
+        with pytest.raises(OSError, match="no internal processes"):
+            cgroups.keeper_group(survey, "casemate-1-2")
+        return
+    assert cgroups.keeper_group(survey, "casemate-1-2") is not None
+    assert (top / "casemate-callers/cgroup.procs").read_text().split() == ["101", "200"]
+    assert (top / "cgroup.procs").read_text() == ""
+
+
 def test_an_empty_delegated_group_needs_no_leaf(kernel: Kernel) -> None:
     assert cgroups.keeper_group(place(kernel, ""), "casemate-1-2") is not None
     assert not (kernel.root / "unified/casemate-callers").exists()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from policy.written import edited, load, text_of
+from policy.written import load, text_of
 
 from casemate.errors import PolicyError
 from casemate.policy import HostFacts, Profile, decide
@@ -79,47 +77,22 @@ def test_a_layer_that_nobody_probed_is_missing(name: str) -> None:
     assert not plan.landlock
 
 
-NOT_YET = {
-    "python": {
-        "limits.sockets", "filesystem.image", "filesystem.exec_writable", "network.loopback", "environment.variables",
-        "devices.pty", "proc.view", "gate.rules", "artifacts.inspection",
-    },
-    "strict": {
-        "limits.processes", "filesystem.image", "filesystem.writable", "gate.rules",
-        "artifacts.inspection",
-    },
-}  # fmt: skip
+@pytest.mark.parametrize("name", ["python", "strict"])
+def test_plain_programs_need_the_controllers(name: str) -> None:
+    assert decide(profile(name), host()).cgroups
+    with pytest.raises(PolicyError, match="cgroup-memory"):
+        decide(profile(name), host("cgroup-memory", "cgroup-pids", "cgroup-cpu"))
 
 
-@pytest.mark.parametrize("name", ["python", "python-rlimit", "strict"])
-def test_nothing_runs_under_a_profile_ahead_of_its_time(name: str) -> None:
-    with pytest.raises(PolicyError) as caught:
-        decide(profile(name), host())
-    text = text_of(name).split("\n")
-    assert {fault.row for fault in caught.value.faults} == NOT_YET[name.removesuffix("-rlimit")]
-    for fault in caught.value.faults:
-        assert text[fault.line - 1].startswith(f"{fault.row.partition('.')[2]} = ")
-        assert f"mine.toml:{fault.line}: {fault.row}: " in str(caught.value)
-        assert "is not enforceable by this version yet" in fault.message
+def test_python_rlimit_runs_without_them() -> None:
+    plan = decide(profile("python-rlimit"), host("cgroup-memory", "cgroup-pids", "cgroup-cpu"))
+    assert not plan.cgroups
+    assert {text.partition(":")[0] for text in plan.profile.layers.not_held} == {
+        "limits.memory", "limits.cpu_time", "limits.cpus",
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("rows", "needs"),
-    [
-        ({"filesystem.exec_writable": True}, {"kernel.syscalls": "python"}),
-        ({"devices.pty": True}, {}), ({"proc.view": "masked"}, {}), ({"environment.variables": ["A=b"]}, {}),
-        ({"limits.sockets": 1}, {}), ({"network.loopback": "up"}, {"limits.sockets": 1}), ({"limits.processes": 1}, {}),
-        ({"filesystem.writable": []}, {}), ({"filesystem.image": "python"}, {}),
-    ],
-)  # fmt: skip
-def test_a_cad_profile_with_one_such_row_is_refused_too(rows: dict[str, Any], needs: dict[str, Any]) -> None:
-    text = text_of("cad")
-    for row, value in (rows | needs).items():
-        text = edited(row, value, text)
-    with pytest.raises(PolicyError) as caught:
-        decide(load(text), host())
-    assert {fault.row for fault in caught.value.faults} == set(rows | needs) - {"kernel.syscalls"}  # that set is there
-
-
-def test_twin_what_this_version_enforces_is_decided() -> None:
-    assert decide(load(edited("limits.processes", 2)), host()).profile.limits.processes == 2
+def test_strict_needs_landlock_and_python_does_not() -> None:
+    assert decide(profile("python"), host("landlock")).degraded == ("landlock",)
+    with pytest.raises(PolicyError, match="landlock"):
+        decide(profile("strict"), host("landlock"))

@@ -33,8 +33,7 @@ def test_a_profile_does_not_differ_from_itself(file: object) -> None:
         ("limits.memory", 1 << 30, "tighter"), ("limits.memory", 1 << 32, "looser"), ("stages.gate", 1.0, "tighter"),
         ("stages.step", 60.0, "looser"), ("lifecycle.time_to_live", 60.0, "tighter"),
         ("limits.output_overflow", "kill", "tighter"), ("gate.rules", "cad-minimal", "tighter"),
-        ("devices.pty", True, "looser"), ("proc.view", "masked", "looser"), ("filesystem.writable", [], "tighter"),
-        ("filesystem.image", "python", "different"), ("kernel.syscalls", "smaller", "tighter"),
+        ("devices.pty", True, "looser"), ("proc.view", "masked", "looser"), ("kernel.syscalls", "smaller", "tighter"),
         ("kernel.syscalls", "strict", "different"), ("profile.version", 9, "different"),
         ("environment.variables", ["A=b"], "looser"), ("layers.not_held", ["limits.data: much"], "looser"),
     ],
@@ -47,6 +46,16 @@ def test_one_row_is_all_that_differs(row: str, value: object, second_is: str) ->
     [back] = diff(second, first, CALLS)
     opposite = {"tighter": "looser", "looser": "tighter", "different": "different"}
     assert (back.second_is, back.first, back.second) == (opposite[second_is], found.second, found.first)
+
+
+@pytest.mark.parametrize(
+    ("row", "value", "second_is"),
+    [("filesystem.writable", ["/tmp"], "looser"), ("filesystem.image", "cad", "different")],
+)
+def test_rows_that_only_a_plain_program_can_have_otherwise(row: str, value: object, second_is: str) -> None:
+    text = text_of("strict")
+    [found] = diff(load(text), load(edited(row, value, text)), CALLS)
+    assert (found.row, found.second_is) == (row, second_is)
 
 
 def test_sets_of_calls_that_only_overlap_are_different() -> None:

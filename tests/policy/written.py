@@ -14,7 +14,7 @@ from casemate.policy import Names, Profile, parse
 
 FILES = sorted((Path(__file__).parents[2] / "profiles").glob("*.toml"))
 CALLS = {"cad": frozenset({"read", "write"}), "smaller": frozenset({"read"}), "strict": frozenset({"read"})}
-NAMES = Names(frozenset({"cad"}), CALLS | {"python": frozenset({"read", "write", "execve"})})
+NAMES = Names(frozenset({"cad", "python"}), CALLS | {"python": frozenset({"read", "write", "execve", "socket"})})
 
 
 def text_of(name: str) -> str:

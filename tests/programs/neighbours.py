@@ -1,7 +1,7 @@
-"""Two jobs of one template at once, in sandboxes that were made ahead: one sleeps, the other attacks; prints what
-became of each.
+"""Jobs of one template beside another that sleeps, all in sandboxes that were made ahead: one after the other attacks;
+prints what became of each, of the sleeper as `victim`.
 
-Arguments: file of the attack, directory of a changed launcher (-: ours).
+Arguments: directory of a changed launcher (-: ours), files of the attacks.
 """
 
 import json
@@ -15,15 +15,15 @@ import casemate
 from casemate.control import runs
 from casemate.runtime import connection
 
-attack, package = Path(sys.argv[1]).read_bytes(), sys.argv[2]
+package, attacks = sys.argv[1], [Path(name) for name in sys.argv[2:]]
 if package != "-":
     connection.PACKAGE = Path(package)
 SLEEP = b"import time\ntime.sleep(3)\nprint('slept well')\nraise SystemExit(0)\n"
 told: dict[str, list[object]] = {}
 
 with (
-    casemate.Host(stock=casemate.Stock(size=2)) as host,
-    prepared(host, open_request(host, b""), 2) as ready,
+    casemate.Host(stock=casemate.Stock(size=1 + len(attacks))) as host,
+    prepared(host, open_request(host, b""), 1 + len(attacks)) as ready,
 ):
     asleep = threading.Event()
 
@@ -40,6 +40,9 @@ with (
     victim = threading.Thread(target=run, args=("victim", SLEEP))
     victim.start()
     asleep.wait(60)
-    run("attacker", attack)
+    for file in attacks:
+        run(file.stem, file.read_bytes())
+    # Else the last attack came when it had ended.
+    assert told.get("victim", ["asleep"])[0] in ("asleep", "SandboxFault")
     victim.join(60)
 print(json.dumps(told))

@@ -17,7 +17,7 @@ from casemate.errors import Denied, SandboxFault
 from casemate.runtime import elf, images, manifest
 from casemate.runtime.closure import EPOCH, STEPS, Assembly, copy_libraries, seal
 from casemate.runtime.process import run_tool
-from casemate.runtime.recipe import Interpreter, Recipe
+from casemate.runtime.recipe import Interpreter, Programs, Recipe
 
 SOURCE = Path(images.__file__).parent.parent / "images"
 SYSTEM = Path("/var/lib/casemate/images")
@@ -118,7 +118,16 @@ def test_a_link_that_goes_up_and_stays_inside_is_fine(tree: Path) -> None:
 
 def assembly(root: Path) -> Assembly:
     nothing = Recipe(
-        stubs=None, imports=(), fonts_from="", fonts_take=(), fonts_into="", absent=(), links=(), omit=(), keep=()
+        stubs=None,
+        imports=(),
+        fonts_from="",
+        fonts_take=(),
+        fonts_into="",
+        absent=(),
+        links=(),
+        omit=(),
+        keep=(),
+        programs=Programs(),
     )
     return Assembly(root, Path("none"), nothing, Interpreter.running(), {})
 
@@ -190,7 +199,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "tiny.txt").write_text("one\n", "utf-8")
     (tmp_path / "tiny.toml").write_text(
         'stubs = "stubs"\nimports = []\n[fonts]\nfrom = ""\ntake = []\ninto = ""\n'
-        "[absent]\n[links]\n[omit]\npatterns = []\nkeep = []\n",
+        "[absent]\n[links]\n[omit]\npatterns = []\nkeep = []\n"
+        "[programs]\ntake = []\noptional = []\n[programs.first]\n[programs.names]\n",
         "utf-8",
     )
     return tmp_path / "store"

@@ -14,7 +14,7 @@ from casemate.policy.runtimes import LACKS
 from casemate.runtime import images, runtimes
 from casemate.runtime.doctor import examine
 
-_IMAGES = ("cad",)
+_IMAGES = ("cad", "python")
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -146,7 +146,7 @@ class FaultDocument:
 
 @dataclass(frozen=True, slots=True)
 class LintedFile:
-    """One profile; if it loads, `unbuilt` are the rows for which nothing runs under it yet."""
+    """One profile: what it is if it loads, else what is wrong with it."""
 
     file: str
     ok: bool
@@ -154,7 +154,6 @@ class LintedFile:
     version: int | None
     digest: str | None
     faults: tuple[FaultDocument, ...]
-    unbuilt: tuple[FaultDocument, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,6 @@ class PolicyDocument:
     digest: str
     description: str
     rows: dict[str, dict[str, Value]]
-    unbuilt: tuple[FaultDocument, ...]
     exit_status: int
 
 

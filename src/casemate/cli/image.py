@@ -20,7 +20,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     for action, text in (("build", "build it, unless it is there already"), ("show", "say which one is in use")):
         sub = actions.add_parser(action, help=text)
-        sub.add_argument("name", help="cad")
+        sub.add_argument("name", help="cad, or python")
         sub.add_argument("--store", type=Path, default=None, help=f"default: {default_store()}")
         sub.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
         sub.set_defaults(command=build if action == "build" else show)

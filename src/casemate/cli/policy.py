@@ -65,7 +65,6 @@ def main_lint(arguments: argparse.Namespace) -> int:
             terminal.say(f"{file.file}: {file.name}, version {file.version}, digest {file.digest}", "green")
         for fault in file.faults:
             terminal.say(fault.text, "red")
-        _show_unbuilt(file.unbuilt)
     return status
 
 
@@ -74,9 +73,8 @@ def _lint(name: str, ceiling: Path) -> documents.LintedFile:
         profile = admit(name, ceiling)
     except PolicyError as error:
         faults = tuple(map(_fault, error.faults)) or (FaultDocument(name, 0, "", str(error), str(error)),)
-        return documents.LintedFile(name, False, None, None, None, faults, ())
-    unbuilt = tuple(map(_fault, profile.unbuilt))
-    return documents.LintedFile(name, True, profile.name, profile.profile.version, profile.digest, (), unbuilt)
+        return documents.LintedFile(name, False, None, None, None, faults)
+    return documents.LintedFile(name, True, profile.name, profile.profile.version, profile.digest, ())
 
 
 def main_show(arguments: argparse.Namespace) -> int:
@@ -85,9 +83,8 @@ def main_show(arguments: argparse.Namespace) -> int:
     rows = {
         table: {key: _value(profile.value(f"{table}.{key}")) for key in kind.model_fields} for table, kind in tables()
     }
-    unbuilt = tuple(map(_fault, profile.unbuilt))
     document = documents.PolicyDocument(
-        profile.name, profile.profile.version, profile.digest, profile.profile.description, rows, unbuilt, WELL
+        profile.name, profile.profile.version, profile.digest, profile.profile.description, rows, WELL
     )
     if arguments.json:
         print(documents.dump(document))
@@ -98,7 +95,6 @@ def main_show(arguments: argparse.Namespace) -> int:
         for key, value in values.items():
             if table != "profile":
                 terminal.say(f"  {f'{table}.{key}':30} {_text(value)}")
-    _show_unbuilt(unbuilt)
     return WELL
 
 
@@ -136,13 +132,6 @@ def main_diff(arguments: argparse.Namespace) -> int:
 
 def _fault(fault: Fault) -> FaultDocument:
     return FaultDocument(fault.file, fault.line, fault.row, fault.message, str(fault))
-
-
-def _show_unbuilt(faults: tuple[FaultDocument, ...]) -> None:
-    if faults:
-        terminal.say("  nothing runs under it yet:", "yellow")
-    for fault in faults:
-        terminal.say(f"    {fault.text}", "yellow")
 
 
 def _value(value: object) -> Value:

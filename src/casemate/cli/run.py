@@ -1,4 +1,4 @@
-"""`casemate run SCRIPT`: script in, STEP, outcome and facts out."""
+"""`casemate run SCRIPT`: script in, files, outcome and facts out."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from casemate.cli import documents, terminal
 from casemate.cli.status import of_outcome
 from casemate.control.deadline import Deadline
 from casemate.control.host import Host, Stock
+from casemate.control.leases import LOCAL
 from casemate.errors import Denied
 from casemate.model import RunResult
+from casemate.runtime.workspace import check_inputs
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,6 +44,9 @@ def main(arguments: argparse.Namespace) -> int:
     # One more than the first: the second sandbox is made ready while the script runs.
     with Host(stock=Stock(size=1)) as host, terminal.progress("starting", quiet=arguments.json) as progress:
         progress("template")
+        # What is refused is refused before anything is warmed.
+        request = host.request(source, arguments.profile, inputs, None, LOCAL, LOCAL, limits=arguments.limit)
+        check_inputs(request.inputs, request.plan.profile.limits.upload_bytes)
         host.warm(arguments.profile, arguments.limit)
         deadline = Deadline.after(arguments.deadline) if arguments.deadline is not None else None
         result = host.run(source, arguments.profile, inputs, deadline, limits=arguments.limit, progress=progress)
@@ -104,12 +109,19 @@ def read_inputs(paths: list[Path]) -> dict[str, bytes]:
 
 
 def write(result: RunResult, directory: Path, stem: str) -> dict[str, str]:
-    """Write the artifacts: STEM.step for a single part, STEM-NAME otherwise; whole or not at all."""
+    """Write the artifacts, whole or not at all: STEM.step for a single part, STEM-NAME for several.
+
+    A plain program's files keep their names and directories.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     paths: dict[str, str] = {}
     for name, artifact in result.artifacts.items():
-        target = directory / (f"{stem}{Path(name).suffix}" if len(result.artifacts) == 1 else f"{stem}-{name}")
-        fd, temporary = tempfile.mkstemp(dir=directory, prefix=".casemate-")
+        if result.outcome.verdict is None:
+            target = directory / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+        else:
+            target = directory / (f"{stem}{Path(name).suffix}" if len(result.artifacts) == 1 else f"{stem}-{name}")
+        fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=".casemate-")
         try:
             with os.fdopen(fd, "wb") as file:
                 file.write(artifact.data)

@@ -27,7 +27,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         verb.add_argument("set", choices=seccomp.shipped())
         verb.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
     trace.add_argument("jobs", nargs="+", type=Path, metavar="JOB", help="a script, or a directory of them")
-    trace.add_argument("--profile", default="strongest", help="whose other walls they run behind")
+    trace.add_argument(
+        "--profile",
+        help="whose other walls they run behind (default: strongest for cad, else the one of the set's name)",
+    )
     trace.add_argument("--record", type=Path, metavar="FILE", help="write the trace there, as --json would print it")
     show.set_defaults(command=_show)
     trace.set_defaults(command=_trace)
@@ -53,12 +56,12 @@ def _trace(arguments: argparse.Namespace) -> int:
     jobs = [path for job in arguments.jobs for path in (sorted(job.glob("*.py")) if job.is_dir() else [job])]
     if not jobs:
         raise Denied("no job there")
-    template = "cad" if arguments.set == "cad" else "light"
+    profile = arguments.profile or ("strongest" if arguments.set == "cad" else arguments.set)
     with (
         Host(stock=Stock(size=0)) as host,
         terminal.progress("attaching strace", quiet=arguments.json) as progress,
     ):
-        trace = tracing.trace(host, jobs, arguments.set, arguments.profile, template, progress)
+        trace = tracing.trace(host, jobs, arguments.set, profile, progress)
     document = of_trace(trace, seccomp.load(arguments.set))
     if arguments.record:
         arguments.record.write_text(documents.dump(document) + "\n", "utf-8")
@@ -71,7 +74,7 @@ def _trace(arguments: argparse.Namespace) -> int:
 
 def of_trace(trace: tracing.Trace, wanted: seccomp.CallSet) -> documents.TraceDocument:
     """What `trace` prints: of each call at most three jobs that made it."""
-    lacks = tuple(trace.lacking(wanted, unix=True, inet=True))
+    lacks = tuple(trace.lacking(wanted, unix=True, inet=True, pty=True))
     return documents.TraceDocument(
         wanted.name,
         {"machine": platform.machine(), "kernel": os.uname().release, "libc": " ".join(platform.libc_ver())},

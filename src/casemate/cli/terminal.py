@@ -71,7 +71,7 @@ def _headline(outcome: Outcome) -> tuple[str, str]:
 
 
 def show(name: str, result: RunResult, paths: dict[str, str]) -> None:
-    """The outcome, the parts with their facts, and where the files are."""
+    """The outcome, the parts with their facts, where the files are, and what was printed."""
     headline, style = _headline(result.outcome)
     say(f"{name}: {headline}", style)
     if result.outcome.message and not result.outcome.denials:
@@ -88,14 +88,19 @@ def show(name: str, result: RunResult, paths: dict[str, str]) -> None:
         say(f"  line {error.line}: {error.source_line}")
     if error is not None and error.hint:
         say(f"  hint: {error.hint}")
-    if not result.trusted:
-        say("  file and facts are the script's own claim", "yellow")
+    if not result.trusted and (result.parts or result.artifacts):
+        words = (
+            "file and facts are the script's own claim" if result.parts else "the files are as the program left them"
+        )
+        say(f"  {words}", "yellow")
     for part in result.parts:
         _show_part(part, paths)
+    for artifact in () if result.parts else result.artifacts.values():
+        say(f"  {artifact.name}: {artifact.size} bytes, {paths.get(artifact.name, 'not written, for want of --out')}")
     for notice in result.warnings:
         say(f"  {notice.code}: {notice.message}" + (f" (line {notice.line})" if notice.line else ""), "yellow")
     _show_stream("stdout", result.stdout)
-    if not result.ok:
+    if not result.ok or result.outcome.verdict is None:
         _show_stream("stderr", result.stderr)
 
 

@@ -31,9 +31,12 @@ from casemate.runtime.rooms import Rooms, Standing, Stock, Template
 TEMPLATES = {
     "cad": Template("cad", "casemate.guest.warm:cad", "casemate.guest.warm:rehearse"),
     "light": Template("light", "casemate.guest.light:warm", ""),
+    "program": Template("program", "casemate.guest.program:warm", ""),
 }
 STRONGEST = ("cad", "cad-rlimit")
 """CAD profiles, strongest first."""
+PLAIN = ("python", "python-rlimit")
+"""The same of plain programs."""
 
 
 class Host:
@@ -206,11 +209,14 @@ class Host:
             raise PolicyError(f"{refusal}{self._alternative(loaded)}", refusal.faults) from None
         if until is not None and math.isnan(until.at):
             raise Denied("a deadline that is not a number")  # every comparison with it would be false
+        plain = loaded.artifacts.inspection == "none"
+        if plain and check_only:
+            raise Denied(f"profile {loaded.name!r} has no gate, so there is nothing to check")
         data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
         return runs.Request(
             source=data, plan=plan, image=self._image(loaded.filesystem.image), inputs=dict(inputs or {}),
             deadline=until, tenant=tenant, actor=actor, gate=gate, check_only=check_only,
-            template="light" if check_only else "cad",
+            template="program" if plain else "light" if check_only else "cad",
         )  # fmt: skip
 
     def execute(
@@ -252,13 +258,16 @@ class Host:
 
     def _alternative(self, refused: Profile) -> str:
         """What to say of a weaker profile that this host does enforce; it is never taken unasked."""
-        if refused.unbuilt or refused.isolation.runtime != "native":
+        if refused.isolation.runtime != "native":
             return ""
+        plain = refused.artifacts.inspection == "none"
         try:
-            name = strongest(self)
+            name = strongest(self, PLAIN if plain else STRONGEST)
         except PolicyError:
             return ""
-        return "" if name == refused.name else f". Profile {name!r} is enforceable here; it names what it does not hold"
+        if name == refused.name or self.admitted(name).kernel.syscalls != refused.kernel.syscalls:
+            return ""
+        return f". Profile {name!r} is enforceable here; it names what it does not hold"
 
     def _image(self, name: str) -> images.Image:
         """The one that has this name now: it may have been built anew since the last job."""
@@ -309,10 +318,10 @@ async def arun(
     return await shared().arun(source, profile, inputs, deadline, limits=limits)
 
 
-def strongest(host: Host) -> str:
-    """The strongest CAD profile that this host can enforce; raises PolicyError if there is none."""
+def strongest(host: Host, names: Sequence[str] = STRONGEST) -> str:
+    """The first of these profiles that this host can enforce; raises PolicyError if there is none."""
     refusals = []
-    for name in STRONGEST:
+    for name in names:
         try:
             decide(host.admitted(name), host.facts())
         except Denied as refusal:

@@ -18,26 +18,27 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 
-from casemate.control import outcomes
+from casemate.control import outcomes, programs, rendered
 from casemate.control.deadline import Deadline
 from casemate.control.leases import LOCAL, Leases
 from casemate.errors import SandboxFault
-from casemate.model import Artifact, Limit, Part, Reason, RunResult, Stream
+from casemate.model import Artifact, Limit, Notice, Part, Reason, RunResult, Stream
 from casemate.policy import Plan
-from casemate.policy.limits import number
-from casemate.runtime import artifacts, report, seccomp, workspace
+from casemate.policy.limits import applicable
+from casemate.runtime import artifacts, report, workspace
 from casemate.runtime.connection import Finished, NotBegun
 from casemate.runtime.images import Image
-from casemate.runtime.rooms import Bounds, Ended, GuestJob, Standing, Walls
+from casemate.runtime.rooms import Ended, GuestJob, Standing
 
-PIDS_FIRST = 8
-"""By how much RLIMIT_NPROC is above pids.max, which counts its refusals where we can see them."""
 SCRIPT, CHECK, INSPECT = "casemate.guest.script:run", "casemate.guest.script:check", "casemate.guest.inspect:run"
+PROGRAM = "casemate.guest.program:run"
+OUTPUT = "out"
+"""Where a job leaves its files, below its directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a caller asks for. `gate` False is for tests: no profile and no public call can say it."""
+    """What a caller asks for. `gate` False is for tests: a CAD job whose gate is left out."""
 
     source: bytes
     plan: Plan
@@ -51,6 +52,16 @@ class Request:
     check_only: bool = False
     traced: bool = False
     """True: the filter refuses next to nothing, so that what a job needs can be recorded (control/tracing.py)."""
+
+    @property
+    def program(self) -> bool:
+        """True for a plain program: no gate, no parts, one sandbox."""
+        return self.plan.profile.artifacts.inspection == "none"
+
+    @property
+    def gated(self) -> bool:
+        """True if the gate must admit the source."""
+        return self.gate and self.plan.profile.gate.rules != "none"
 
     @property
     def claimed(self) -> bool:
@@ -68,6 +79,8 @@ class Executed:
     report: report.Report
     files: Mapping[str, Artifact]
     refused: artifacts.Refused | None
+    left: tuple[str, ...] = ()
+    """What a plain program left and was not taken, with the reason of each."""
 
 
 class Cancellation:
@@ -120,11 +133,13 @@ def run(
         # One wall clock for both sandboxes; a cold template's imports are not the program's time.
         end = began + profile.limits.wall_time
         end = min(end, request.deadline.at) if request.deadline else end
-        budgets = dict(_budgets(request.plan))
+        budgets = dict(rendered.budgets(request.plan))
         progress("gate")
         first = _execute(request, ground, standing, f"{name}-1", end, cancellation, progress, inspecting=None)
+        if request.program:
+            return _of_program(name, request, ground, first)
         outcome = outcomes.of_script(
-            first.facts, first.report, gated=request.gate, check_only=request.check_only, budgets=budgets
+            first.facts, first.report, gated=request.gated, check_only=request.check_only, budgets=budgets
         )
         handover = first.report.handover
         parts: tuple[Part, ...] = ()
@@ -167,9 +182,20 @@ def run(
     )  # fmt: skip
 
 
+def _of_program(name: str, request: Request, ground: Standing, done: Executed) -> RunResult:
+    outcome = programs.outcome(done.facts, done.report, done.refused)
+    return RunResult(
+        id=name, outcome=outcome, stdout=done.stdout, stderr=done.stderr, parts=(), artifacts=dict(done.files),
+        usage=outcomes.usage(done, None),
+        enforcement=outcomes.enforcement(request.plan, request.image, ground.layers, done),
+        trusted=outcomes.trusted(request.plan),
+        warnings=tuple(Notice("artifact.refused", why) for why in done.left),
+    )  # fmt: skip
+
+
 def demand(request: Request, ground: Standing) -> None:
     """Have sandboxes for requests like this one built before the first comes."""
-    ground.demand(_walls(request.plan, traced=request.traced), _bounds(request.plan))
+    ground.demand(rendered.walls(request.plan, traced=request.traced), rendered.bounds(request.plan))
 
 
 def _execute(
@@ -181,7 +207,7 @@ def _execute(
     profile = request.plan.profile
     if inspecting is None:
         source, inputs = request.source, dict(request.inputs)
-        stage, entry = ("check", CHECK) if request.check_only else ("script", SCRIPT)
+        stage, entry = ("check", CHECK) if request.check_only else ("script", PROGRAM if request.program else SCRIPT)
         if request.claimed:
             stage = "claimed"
     else:
@@ -191,18 +217,18 @@ def _execute(
         )
         source, inputs = b"", {"manifest.json": manifest.encode(), **{n: a.data for n, a in files.items()}}
         stage, entry = "inspect", INSPECT
-    gated = request.gate and inspecting is None
+    gated = request.gated and inspecting is None
     with workspace.sealed(source, *inputs.values()) as descriptors:
 
         def attempt(ground: Standing, name: str) -> Finished:
             job = GuestJob(
-                id=name, stage=stage, gate=profile.gate.rules if request.gate else None, workdir=f"/tmp/job-{name}",
-                inputs=tuple(inputs), address_space=number(profile.stages.gate_memory), address_space_after=0,
-                cpu_after=0, budgets=_budgets(request.plan),
+                id=name, stage=stage, gate=profile.gate.rules if request.gated else None, workdir=f"/tmp/job-{name}",
+                inputs=tuple(inputs), address_space=applicable(profile.stages.gate_memory), address_space_after=0,
+                cpu_after=0, budgets=rendered.budgets(request.plan),
             )  # fmt: skip
             future = ground.start(
-                name=name, entry=entry, job=job, walls=_walls(request.plan, traced=request.traced),
-                bounds=_bounds(request.plan), gated=gated, deadline=end, descriptors=descriptors,
+                name=name, entry=entry, job=job, walls=rendered.walls(request.plan, traced=request.traced),
+                bounds=rendered.bounds(request.plan), gated=gated, deadline=end, descriptors=descriptors,
                 started=lambda: progress("script" if inspecting is None else "step"),
             )  # fmt: skip
             return _wait(future, lambda: ground.connection.cancel(name), cancellation)
@@ -249,12 +275,15 @@ def _collect(finished: Finished, request: Request, inspected: bool) -> Executed:
     parsed = report.parse(os.pread(finished.report, request.plan.profile.limits.report_bytes, 0))
     files: dict[str, Artifact] = {}
     refused: artifacts.Refused | None = None
-    if finished.workdir is not None and facts.reason == "exited" and facts.exit_code == 0:
+    left: tuple[str, ...] = ()
+    if finished.workdir is not None and facts.reason == "exited" and (facts.exit_code == 0 or request.program):
         limits = request.plan.profile.limits
         collector = artifacts.Collector(
             finished.workdir, count=limits.artifact_count, each=limits.artifact_bytes, total=limits.artifact_total_bytes
         )
-        if inspected:
+        if request.program:
+            wanted = []
+        elif inspected:
             wanted = [part.file for part in parsed.parts if part.file is not None]
         else:
             wanted = [file.file for part in parsed.handover.parts for file in part.files] if parsed.handover else []
@@ -262,7 +291,9 @@ def _collect(finished: Finished, request: Request, inspected: bool) -> Executed:
             for file in wanted:
                 if file in files:
                     raise artifacts.Refused(f"{file}: named twice")
-                files[file] = collector.take(f"out/{file}", file)
+                files[file] = collector.take(f"{OUTPUT}/{file}", file)
+            if request.program:
+                files, left = artifacts.tree(collector, finished.workdir, OUTPUT)
         except artifacts.Refused as error:
             files, refused = {}, error
     return Executed(
@@ -272,38 +303,10 @@ def _collect(finished: Finished, request: Request, inspected: bool) -> Executed:
         parsed,
         files,
         refused,
+        left,
     )
 
 
 def _stream(fd: int, total: int) -> Stream:
     data = os.pread(fd, os.fstat(fd).st_size, 0)
     return Stream(data, total, total > len(data))
-
-
-def _budgets(plan: Plan) -> tuple[tuple[str, float], ...]:
-    stages = plan.profile.stages
-    return (("handover", number(stages.handover)), ("step", number(stages.step)), ("facts", number(stages.facts)))
-
-
-def _walls(plan: Plan, *, traced: bool) -> Walls:
-    profile, limits = plan.profile, plan.profile.limits
-    return Walls(
-        disk_bytes=limits.disk_bytes, inodes=limits.inodes, open_files=limits.open_files, file_size=limits.file_size,
-        address_space=limits.address_space, data=limits.data,
-        processes=limits.processes + (PIDS_FIRST if plan.cgroups else 0),
-        cpu_seconds=max(1, round(limits.cpu_time)),
-        seccomp=seccomp.compiled(
-            profile.kernel.syscalls, unix=limits.sockets > 0, inet=profile.network.egress != "none", traced=traced
-        ),
-        landlock=profile.kernel.landlock == "required",
-    )  # fmt: skip
-
-
-def _bounds(plan: Plan) -> Bounds:
-    limits = plan.profile.limits
-    return Bounds(
-        wall=limits.wall_time, gate=number(plan.profile.stages.gate), cpu=limits.cpu_time,
-        memory=limits.memory, processes=limits.processes, cpus=limits.cpus, stdout=limits.stdout_bytes,
-        stderr=limits.stderr_bytes, report=limits.report_bytes, kill_on_output=limits.output_overflow == "kill",
-        cgroup=plan.cgroups,
-    )  # fmt: skip

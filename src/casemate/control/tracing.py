@@ -36,11 +36,11 @@ class Trace:
     words: Mapping[str, tuple[tuple[int, ...], ...]]
     """Call with a rule → the words seen, in the order of `positions`."""
 
-    def lacking(self, wanted: seccomp.CallSet, *, unix: bool, inet: bool) -> list[str]:
+    def lacking(self, wanted: seccomp.CallSet, *, unix: bool, inet: bool, pty: bool) -> list[str]:
         """Calls that the set has not, and argument words that it would refuse, but for what it names as refused."""
         missing = [call for call in self.calls if call not in wanted.calls and call not in (*ANSWERS, "socket")]
         for call, seen in self.words.items():
-            rule = wanted.rule(call, unix=unix, inet=inet)
+            rule = wanted.rule(call, unix=unix, inet=inet, pty=pty)
             if call not in wanted.calls or call == "socket" or rule is None:
                 continue
             for values in seen:
@@ -65,9 +65,8 @@ def positions(call: str) -> tuple[int, ...]:
 
 
 def trace(
-    host: Host, jobs: Sequence[Path], name: str, profile: str, template: str,
-    progress: Callable[[str], None] = lambda _: None,
-) -> Trace:  # fmt: skip
+    host: Host, jobs: Sequence[Path], name: str, profile: str, progress: Callable[[str], None] = lambda _: None
+) -> Trace:
     """Run every job under a profile with this set's name, one after the other, in real sandboxes.
 
     The Host must keep no stock: what a sandbox did ahead of its job would be taken for the job before it.
@@ -75,14 +74,14 @@ def trace(
     ended: dict[str, str] = {}
     calls: dict[str, list[str]] = {}
     words: dict[str, set[tuple[int, ...]]] = {}
-    request = _request(host, b"", name, profile, template)
+    request = _request(host, b"", name, profile)
     host.ground(request)
     assert host.keeper_pid is not None
     with tracing.recorded(tracing.below(host.keeper_pid)) as recorder:
         for job in jobs:
             label = f"{job.parent.name}/{job.name}"
             progress(label)
-            ended[label] = _run(host, _request(host, job.read_bytes(), name, profile, template))
+            ended[label] = _run(host, _request(host, job.read_bytes(), name, profile))
             for call, arguments in recorder.since():
                 calls.setdefault(call, [])
                 if label not in calls[call]:
@@ -109,8 +108,10 @@ def _run(host: Host, request: runs.Request) -> str:
     return " ".join([*words, *([str(outcome.verdict)] if outcome.verdict else [])])
 
 
-def _request(host: Host, source: bytes, name: str, profile: str, template: str) -> runs.Request:
-    request = host.request(source, profile, None, None, "local", "local", gate=template != "light")
+def _request(host: Host, source: bytes, name: str, profile: str) -> runs.Request:
+    """As the profile has it; under a CAD profile another set's jobs run without gate and CAD libraries."""
+    request = host.request(source, profile, None, None, "local", "local", gate=name == "cad")
+    template = request.template if request.program or name == "cad" else "light"
     rows = request.plan.profile
     changed = rows.model_copy(update={"kernel": rows.kernel.model_copy(update={"syscalls": name})})
     plan = dataclasses.replace(request.plan, profile=changed)

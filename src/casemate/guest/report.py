@@ -62,15 +62,26 @@ def encode(record: Mapping[str, object]) -> bytes:
     return len(data).to_bytes(4, "big") + data
 
 
+def _file(descriptor: int) -> tuple[int, int] | None:
+    """Device and inode of what is open there."""
+    try:
+        seen = os.fstat(descriptor)
+    except OSError:
+        return None
+    return seen.st_dev, seen.st_ino
+
+
 class Report:
     """The writing end; one per process."""
 
     def __init__(self, descriptor: int = DESCRIPTOR) -> None:
         self._descriptor = descriptor
+        self._file = _file(descriptor)
         self._open = True
 
     def write(self, kind: str, **members: object) -> None:
-        """Write one record whole, or nothing more ever again."""
+        """Write one record whole, or nothing more ever again; what a program opened in its place is left alone."""
+        self._open = self._open and _file(self._descriptor) == self._file
         if not self._open:
             return
         data = memoryview(encode({"kind": kind, **members}))

@@ -14,7 +14,6 @@ import dataclasses
 import functools
 import linecache
 import os
-import random
 import resource
 import sys
 import time
@@ -28,11 +27,11 @@ from casemate.guest import namespace, results
 from casemate.guest.account import FILE, account, guarded, show
 from casemate.guest.inputs import Inputs
 from casemate.guest.namespace import Namespace
+from casemate.guest.process import complain, prepare_streams, read_source, reseed
 from casemate.guest.proxies import Library
 from casemate.guest.report import Report
 from casemate.guest.stages import refuse_by_error, stage
 
-MAX_SOURCE = 256 * 1024
 GATE_CPU = 2
 """Seconds of processor time for the gate."""
 CLAIMED = "claimed"
@@ -83,15 +82,15 @@ def run(job: Job) -> int:
     """Gate, execute, find the parts, hand them over; the exit code is as in RAN, RAISED, DENIED or the script's own."""
     refuse_by_error()
     report = Report()
-    gated = _gate(report, job, _source())
+    gated = _gate(report, job, read_source())
     if gated is None:
         return DENIED
     tree, text = gated
     lines = text.splitlines()
     linecache.cache[FILE] = (len(text), None, [line + "\n" for line in lines], FILE)
     _limit_script(job)
-    _reseed()
-    _prepare_streams()
+    reseed()
+    prepare_streams()
     names = _namespace(job)
     reserve = bytearray(_RESERVE)
     try:
@@ -120,7 +119,7 @@ def run(job: Job) -> int:
 def check(job: Job) -> int:
     """The gate alone."""
     refuse_by_error()
-    return DENIED if _gate(Report(), job, _source()) is None else RAN
+    return DENIED if _gate(Report(), job, read_source()) is None else RAN
 
 
 @functools.cache
@@ -143,22 +142,6 @@ def _code(tree: ast.Module | ast.Expression, mode: str) -> CodeType:
     code = compile(tree, FILE, mode, dont_inherit=True)
     assert isinstance(code, CodeType)
     return code
-
-
-def _source() -> bytes:
-    """The source to its end or one byte past the bound, so that the gate sees that it is too long."""
-    chunks: list[bytes] = []
-    size = 0
-    while size <= MAX_SOURCE:
-        chunk = os.read(0, MAX_SOURCE + 1 - size)
-        if not chunk:
-            break
-        chunks.append(chunk)
-        size += len(chunk)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    return b"".join(chunks)
 
 
 def _gate(report: Report, job: Job, source: bytes) -> tuple[ast.Module | None, str] | None:
@@ -213,23 +196,6 @@ def _soften(kind: int, value: int) -> None:
     resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
 
 
-def _reseed() -> None:
-    """Forks of one template would all draw the same numbers."""
-    random.seed(os.urandom(32))
-    numpy = sys.modules.get("numpy.random")
-    if numpy is not None:
-        numpy.seed(int.from_bytes(os.urandom(4), "big"))
-
-
-def _prepare_streams() -> None:
-    """By lines, so that a crash in the kernel does not take the last prints with it."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
-        except (AttributeError, ValueError, OSError):  # not a text file of ours
-            continue
-
-
 def _namespace(job: Job) -> Namespace:
     inputs = Inputs(job.workdir, job.inputs)
     if job.gate is None:
@@ -241,7 +207,7 @@ def _raised(report: Report, error: BaseException, lines: Sequence[str]) -> int:
     told = _account(error, lines)
     report.write("error", stage="script", **told)
     if not isinstance(error, SystemExit):
-        _complain(show(error, lines, told))
+        complain(show(error, lines, told))
         return RAISED
     where = f"line {told['line']}: " if told["line"] else ""
     ended = f"{where}the script ended itself before its result could be taken; take out exit() and SystemExit"
@@ -251,7 +217,7 @@ def _raised(report: Report, error: BaseException, lines: Sequence[str]) -> int:
         return 0
     if isinstance(code, int):
         return int(code) & 0xFF
-    _complain(guarded(lambda: str(code), "(no message)") + "\n")
+    complain(guarded(lambda: str(code), "(no message)") + "\n")
     return RAISED
 
 
@@ -261,16 +227,6 @@ def _account(error: BaseException, lines: Sequence[str]) -> dict[str, Any]:
         return account(error, lines)
     except BaseException:
         return {"type": "Exception", "message": "", "line": 0, "source_line": "", "function": "", "hint": ""}
-
-
-def _complain(text: str) -> None:
-    """To the job's stderr, whatever the script made of `sys.stderr`."""
-    data = text.encode("utf-8", "backslashreplace")
-    try:
-        while data:
-            data = data[os.write(2, data) :]
-    except OSError:
-        return
 
 
 def _tell_fonts(report: Report) -> None:

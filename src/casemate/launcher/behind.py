@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from . import bundle, lockdown, mounts, room, spec, steps
+from . import bundle, lockdown, mount_table, mounts, room, spec, steps
 from .site import Place, Site, StepFailed, status
 
 STDERR = 4
@@ -38,7 +38,7 @@ def main() -> int:
 def _layers(message: spec.Enclosed) -> tuple[spec.Layer, ...]:
     site = Site(
         namespaces=room.NAMESPACES, tree=lambda: mounts.prepare("/"), hostname="room", before=dict(message.outside),
-        verify_tree=lambda: mounts.verify_tree(mounts.room_tree(), ("/", "/dev", "/opt/casemate")),
+        verify_tree=lambda: mount_table.verify(mount_table.room()),
     )  # fmt: skip
     os.chdir("/")
     made = dict.fromkeys(bundle.MADE, message.runtime)

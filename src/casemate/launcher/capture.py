@@ -12,14 +12,15 @@ CHUNK = 1 << 16
 
 
 class Stream:
-    """The keeper's end of one pipe."""
+    """The keeper's end of one pipe; `owner` is the uid that may open it anew, as `> /dev/stderr` does (-1: ours)."""
 
-    def __init__(self, name: str, bound: int) -> None:
+    def __init__(self, name: str, bound: int, owner: int = -1) -> None:
         self.name = name
         self.bound = bound
         self.total = 0
         self.kept = os.memfd_create(name, os.MFD_CLOEXEC)
         self.read, self.write = os.pipe2(os.O_CLOEXEC)
+        os.fchown(self.read, owner, -1)
         os.set_blocking(self.read, False)
         self.open = True
 

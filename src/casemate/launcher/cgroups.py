@@ -24,9 +24,15 @@ from dataclasses import dataclass
 NEEDED = ("memory", "pids", "cpu")
 LEAVES = ("init", "exec-1")
 """The groups in a sandbox's: its init with the execution's first process, and the guest."""
+OWN = 2
+"""Processes of ours in a sandbox's group, all the time: its init, and the execution's first process."""
 WANTED = ("memory", "pids", "cpu", "cpuacct")
 PERIOD = 100_000
 """Microseconds of a CPU quota's period."""
+_CALLERS = "casemate-callers"
+"""The leaf of a divided v2 group in which its own processes are."""
+_MOVES = 10
+"""How often what runs in a group that is to be divided is moved on, if more of it comes up meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,7 @@ def parse(mountinfo: str, cgroup: str) -> tuple[Hierarchy, ...]:
         fields, kind = left.split(" "), right.split(" ")
         root, point = _unescaped(fields[3]), _unescaped(fields[4])
         if kind[0] == "cgroup2" and unified and (own := _below(point, root, unified)):
+            own = own.removesuffix(f"/{_CALLERS}")  # where an earlier keeper moved us to
             offered = _look(f"{own}/cgroup.controllers").split()
             found.append(Hierarchy(2, frozenset(offered), own, own == point))
         elif kind[0] == "cgroup":
@@ -399,10 +406,17 @@ def _divide(hierarchy: Hierarchy) -> None:
         return
     except OSError:
         pass  # EBUSY: there are processes in it, ours among them
-    leaf = f"{own}/casemate-callers"
+    leaf = f"{own}/{_CALLERS}"
     with contextlib.suppress(FileExistsError):
         os.mkdir(leaf, 0o755)
-    for pid in _read(f"{own}/cgroup.procs").split():
-        with contextlib.suppress(ProcessLookupError):
-            _write(f"{leaf}/cgroup.procs", pid)
-    _write(f"{own}/cgroup.subtree_control", wanted)
+    for left in reversed(range(_MOVES)):
+        for pid in _read(f"{own}/cgroup.procs").split():
+            with contextlib.suppress(ProcessLookupError):
+                _write(f"{leaf}/cgroup.procs", pid)
+        try:
+            _write(f"{own}/cgroup.subtree_control", wanted)
+            return
+        except OSError as error:
+            # One that was not moved yet has forked meanwhile: the child is where its parent was.
+            if error.errno != errno.EBUSY or not left:
+                raise

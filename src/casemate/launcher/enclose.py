@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
+import struct
 
 from . import syscalls
 from .site import JOINED, Site, changed, require
@@ -93,6 +95,28 @@ def name(site: Site) -> None:
 def see_name(site: Site) -> str:
     require(os.uname().nodename == site.hostname, "host name not set")
     return site.hostname
+
+
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+"""netdevice(7)."""
+
+
+def _flags(request: int, interface: str, flags: int = 0) -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        answer = fcntl.ioctl(any_socket, request, struct.pack("16sH14x", interface.encode(), flags))
+    return int(struct.unpack("16sH14x", answer)[1])
+
+
+def set_loopback(site: Site) -> None:
+    if site.loopback:
+        _flags(_SIOCSIFFLAGS, "lo", _flags(_SIOCGIFFLAGS, "lo") | _IFF_UP)
+
+
+def see_loopback(site: Site) -> str:
+    # A kernel may put tunnels of its own into every namespace; they must be down (sysctl fb_tunnels_only_for_init_net).
+    up = [name for _, name in socket.if_nameindex() if _flags(_SIOCGIFFLAGS, name) & _IFF_UP]
+    require(up == (["lo"] if site.loopback else []), f"interfaces that are up: {up}")
+    return "up, and no other interface is" if site.loopback else "down, as every interface"
 
 
 def join_walls(site: Site) -> None:

@@ -56,7 +56,7 @@ class Execution:
         self._loop, self._stirred = loop, stirred
         bounds = kind.bounds
         self._streams = [
-            capture.Stream("stdout", bounds.stdout), capture.Stream("stderr", bounds.stderr),
+            capture.Stream("stdout", bounds.stdout, uid), capture.Stream("stderr", bounds.stderr, uid),
             capture.Stream("report", bounds.report),
         ]  # fmt: skip
         out, err, report = (stream.write for stream in self._streams)
@@ -200,14 +200,19 @@ class Execution:
         stream.drain(self._loop.sink, once=True)
         if not stream.open:
             self._loop.forget(fd)
-        if stream.total > stream.bound and (stream.name == "report" or self.kind.bounds.kill_on_output):
-            self._end("limit", f"{stream.name}_bytes")
+        if limit := self._exceeded(stream):
+            self._end("limit", limit)
+
+    def _exceeded(self, stream: capture.Stream) -> str:
+        """The limit that a stream went past, if that is one which ends the job."""
+        ends = stream.name == "report" or self.kind.bounds.kill_on_output
+        return f"{stream.name}_bytes" if ends and stream.total > stream.bound else ""
 
     def on_exited(self, message: spec.Exited) -> None:
         """The template reaped the guest."""
         self._exited = message
         if self.phase is Phase.RUNNING:
-            if message.signal == signal.SIGKILL and self._oom():
+            if self._oom():  # of it or of a child of it
                 self._end("limit", "memory")
             elif self._out_of_cpu(message):
                 self._end("limit", "cpu_time")
@@ -353,6 +358,8 @@ class Execution:
             if stream.open:
                 self._loop.forget(stream.read)
                 stream.drain(self._loop.sink, once=False)
+            if self._reason in ("exited", "signaled") and (limit := self._exceeded(stream)):
+                self._reason, self._limit = "limit", limit  # it wrote that before it ended
         self._report()
         self._close()
 
@@ -373,7 +380,8 @@ class Execution:
             exit_code=exited.exit_code if exited and not exited.signal else -1, signal=exited.signal if exited else 0,
             wall=self._stopped - (self._started or self.began), teardown=time.monotonic() - self._stopped,
             cpu=self._cpu(),
-            memory_peak=group.memory_peak() if group else -1, processes_peak=group.processes_peak() if group else -1,
+            memory_peak=group.memory_peak() if group else -1,
+            processes_peak=max(group.processes_peak() - cgroups.OWN, -1) if group else -1,
             refused=self._refusals(),
             stdout_total=out.total, stderr_total=err.total, report_total=report.total, layers=self._made.layers,
         )  # fmt: skip

@@ -116,7 +116,7 @@ class Executions:
             if self._group is not None and kind.bounds.cgroup:
                 bounds = kind.bounds
                 group = self._group.child(name, inner=True)
-                group.limit(memory=bounds.memory, processes=bounds.processes + 2, cpus=bounds.cpus)
+                group.limit(memory=bounds.memory, processes=bounds.processes + cgroups.OWN, cpus=bounds.cpus)
                 for_init, for_guest = cgroups.LEAVES
                 mine = group.child(for_init).open_procs()
                 guests = group.child(for_guest).open_procs()

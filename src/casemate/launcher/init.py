@@ -3,7 +3,7 @@
     zygote ──fork──► builder ──fork──► init (pid 1 of the sandbox) ──fork──► exec (pid 1 of the execution)
 
 The builder enters the user namespace and the others, forks init into the new pid namespace and exits. Init mounts the
-sandbox's tree and forks exec, which mounts the guest's own /proc, gives up
+sandbox's tree and forks exec, which mounts the guest's own /proc, closes what the guest may not write, gives up
 every capability, tells the keeper that the wall stands, and reaps. Both are small forks of the zygote: no library that
 parses anything is loaded in them. Init holds the sandbox: when its channel to the keeper ends, it exits, and the kernel
 kills all that is in its pid namespace (pid_namespaces(7)). Neither ever reads a byte that came from the guest.
@@ -18,11 +18,9 @@ import contextlib
 import os
 import signal
 
-from . import mounts, spec, steps, syscalls, usermaps
+from . import mount_table, mounts, spec, steps, syscalls, usermaps
 from .site import Place, Site
 
-GUEST_PROC = frozenset({"hidepid=invisible", "subset=pid"})
-"""What the guest's /proc must say of itself (proc(5))."""
 WORKDIR = 0
 """Init's descriptor of the job directory."""
 NAMESPACES = (
@@ -45,14 +43,16 @@ def _build(message: spec.Sandbox, channel: spec.Channel, rest: list[int], handsh
     single = message.slot < 0
     workdir: list[int] = []
 
+    walls = message.walls
+
     def tree() -> None:
-        workdir.append(mounts.build_sandbox(message.walls, message.workdir, (spec.GUEST_UID, spec.GUEST_UID)))
+        workdir.append(mounts.build_sandbox(walls, message.workdir, (spec.GUEST_UID, spec.GUEST_UID)))
 
     site = Site(
         cgroups=tuple(rest), uid=-1 if single else usermaps.init_id(message.slot),
         user_namespace=handshake.child, expected_uid=spec.GUEST_UID if single else 0, namespaces=NAMESPACES,
-        tree=tree, verify_tree=lambda: mounts.verify_tree(mounts.sandbox_tree(), ("/", "/dev", "/opt/casemate")),
-        hostname="sandbox",
+        tree=tree, verify_tree=lambda: mount_table.verify(mount_table.sandbox(walls)), hostname="sandbox",
+        loopback=walls.loopback,
     )  # fmt: skip
     layers = steps.take(Place.INIT, site, upto="namespaces")
     spec.close_all(site.cgroups)
@@ -63,7 +63,7 @@ def _build(message: spec.Sandbox, channel: spec.Channel, rest: list[int], handsh
     mine = os.pidfd_open(os.getpid())
     syscalls.unshare(syscalls.CLONE_NEWPID)
     if os.fork() == 0:
-        _execution(message.id, channel, mine, workdir[0], layers)
+        _execution(message, channel, mine, workdir[0], layers)
     _keep_only(channel, workdir[0])
     _serve(message.id, channel)
 
@@ -96,13 +96,14 @@ def _copy_input(directory: int, name: str, source: int) -> None:
         os.close(source)
 
 
-def _execution(name: str, channel: spec.Channel, init: int, workdir: int, layers: tuple[spec.Layer, ...]) -> None:
+def _execution(
+    message: spec.Sandbox, channel: spec.Channel, init: int, workdir: int, layers: tuple[spec.Layer, ...]
+) -> None:
+    name, walls = message.id, message.walls
     try:
         site = Site(
-            namespaces=syscalls.CLONE_NEWNS | syscalls.CLONE_NEWPID, tree=mounts.mount_guest_proc,
-            verify_tree=lambda: mounts.verify_tree(
-                mounts.sandbox_tree(), ("/", "/dev", "/opt/casemate", "/proc"), GUEST_PROC
-            ),
+            namespaces=syscalls.CLONE_NEWNS | syscalls.CLONE_NEWPID, tree=lambda: mounts.narrow(walls),
+            verify_tree=lambda: mount_table.verify(mount_table.execution(walls)),
         )  # fmt: skip
         layers += steps.take(Place.EXEC, site)
         channel.send(spec.Standing(name, layers), (init, os.pidfd_open(os.getpid()), workdir))

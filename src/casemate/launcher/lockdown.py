@@ -155,25 +155,40 @@ def see_undumpable(_: Site) -> str:
     return "off"
 
 
-# Landlock access rights (linux/landlock.h): read a file, list a directory; and all that is not execute, devices or
-# sockets.
+# Landlock access rights (linux/landlock.h): read a file, list a directory; all that is not execute, devices, sockets or
+# FIFOs; sockets and FIFOs.
+_EXECUTE = 1 << 0
 _READ = 1 << 2 | 1 << 3
 _WRITE = _READ | 1 << 1 | 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 13 | 1 << 14
+_NAMED = 1 << 9 | 1 << 10
 _DEVICE = 1 << 1 | 1 << 2
+_TERMINAL = _DEVICE | 1 << 3 | 1 << 15
+"""With ioctl(2), which is a right of its own from ABI 5 on."""
 
 
 def landlock(site: Site) -> None:
+    walls = _walls(site)
     abi = syscalls.landlock_abi()
     if abi == 0:
-        if site.walls is not None and site.walls.landlock:
-            raise StepFailed("this kernel has no Landlock, and the profile needs it")
+        require(not walls.landlock, "this kernel has no Landlock, and the profile needs it")
         return
-    beneath = [(path, _READ) for path in ("/usr", "/etc", "/opt", "/proc")] + [("/tmp", _WRITE)]
+    beneath = [("/usr", _READ | (_EXECUTE if walls.exec_image else 0))]
+    beneath += [(path, _READ) for path in ("/etc", "/opt", "/proc")]
+    written = (_EXECUTE if walls.exec_writable else 0) | (_NAMED if walls.sockets else 0)
+    beneath += [("/tmp", _WRITE | written if walls.writable else _READ)]
     beneath += [(f"/dev/{name}", _DEVICE) for name in mounts.DEVICES]
-    syscalls.landlock_restrict(abi, beneath)
+    beneath += [("/dev/pts", _TERMINAL)] if walls.pty else []
+    syscalls.landlock_restrict(abi, beneath, tcp=walls.loopback)
 
 
-def see_landlock(_: Site) -> str:
+def _walls(site: Site) -> spec.Walls:
+    if site.walls is None:
+        raise StepFailed("no walls given")
+    return site.walls
+
+
+def see_landlock(site: Site) -> str:
+    walls = _walls(site)
     abi = syscalls.landlock_abi()
     if abi == 0:
         return ""
@@ -181,14 +196,14 @@ def see_landlock(_: Site) -> str:
     try:
         os.listdir("/")
     except PermissionError:
-        return f"ABI {abi}: files, {'TCP, ' if abi >= 4 else ''}{'scopes, ' if abi >= 6 else ''}no execute"
+        held = ["files", *(["TCP"] if abi >= 4 and not walls.loopback else []), *(["scopes"] if abi >= 6 else [])]
+        held += [] if walls.exec_image else ["no execute"]
+        return f"ABI {abi}: {', '.join(held)}"
     raise StepFailed("Landlock does not hold")
 
 
 def seccomp(site: Site) -> None:
-    require(site.walls is not None, "no filter given")
-    assert site.walls is not None
-    syscalls.load_seccomp(base64.b64decode(site.walls.seccomp, validate=True))
+    syscalls.load_seccomp(base64.b64decode(_walls(site).seccomp, validate=True))
 
 
 def see_seccomp(_: Site) -> str:
@@ -204,13 +219,18 @@ def see_seccomp(_: Site) -> str:
     return f"{seen.get('Seccomp_filters', '?')} filter"
 
 
-def environment(_: Site) -> None:
+def environment(site: Site) -> None:
     os.environ.clear()
     syscalls.clearenv()
+    for variable in _walls(site).environment:
+        name, _, value = variable.partition("=")
+        os.environ[name] = value
 
 
-def see_environment(_: Site) -> str:
-    require(not os.environ and syscalls.environ_block() == 0, "the environment is not empty")
-    with open("/proc/self/environ", "rb") as file:
+def see_environment(site: Site) -> str:
+    wanted = sorted(_walls(site).environment)
+    require(sorted(f"{name}={value}" for name, value in os.environ.items()) == wanted, "os.environ is another")
+    require(sorted(syscalls.environ_strings()) == wanted, "the C library's environment is another")
+    with open("/proc/self/environ", "rb") as file:  # what the template was started with
         require(file.read() == b"", "/proc/self/environ is not empty")
-    return "empty"
+    return ", ".join(entry.partition("=")[0] for entry in wanted) or "empty"

@@ -63,7 +63,7 @@ class Enclosed:
 
 @dataclass(frozen=True, slots=True)
 class GuestJob:
-    """What the guest's entry function is given. `gate` None means that no gate runs (tests)."""
+    """What the guest's entry function is given. `gate` None: no gate runs (plain programs; tests)."""
 
     id: str
     stage: str
@@ -78,7 +78,7 @@ class GuestJob:
 
 @dataclass(frozen=True, slots=True)
 class Walls:
-    """The inner wall of one sandbox: its one tmpfs, its rlimits, its filter, and which layers it may lack by name."""
+    """The inner wall of one sandbox: its one tmpfs, its rlimits, its filter, and what it may see and do."""
 
     disk_bytes: int
     inodes: int
@@ -93,6 +93,21 @@ class Walls:
     """The compiled BPF program, base64."""
     landlock: bool
     """True: refuse without it."""
+    writable: bool
+    """False: /tmp is read-only for the guest."""
+    exec_image: bool
+    """Programs of the image may be executed."""
+    exec_writable: bool
+    """So may what the guest has written."""
+    sockets: bool
+    """Sockets and FIFOs may have names in what is writable."""
+    loopback: bool
+    """True: up, and TCP is not refused by Landlock."""
+    pty: bool
+    masked: bool
+    """What of /proc is not a process: True: what shell tools read, all else masked. False: nothing."""
+    environment: tuple[str, ...]
+    """The guest's, NAME=value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The file system of a room and of a sandbox.
+"""The file system of a room and of a sandbox; what it must then be, `mount_table` sees.
 
 A room's root is the image, read-only, with a device directory, our own code (copied, not bound) and a /proc of its own.
 Below /run/root the room keeps a second, prepared tree of the same things without /proc. A sandbox binds that tree
@@ -13,15 +13,24 @@ an old one that is fully visible, so it comes before the pivot and the room's /p
 from __future__ import annotations
 
 import os
-import stat
 
 from . import spec, syscalls
 
 PREPARED = "/run/root"
 DEVICES = ("null", "zero", "full", "random", "urandom")
+LINKS = (
+    ("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2"),
+    ("ptmx", "pts/ptmx"), ("shm", "/tmp"),  # POSIX shared memory and semaphores are files there (shm_overview(7))
+)  # fmt: skip
 _OVERLAY = syscalls.MS_RDONLY | syscalls.MS_NOSUID | syscalls.MS_NODEV
 _INERT = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
-_PROC = "hidepid=invisible,subset=pid"
+PROC = ("hidepid=invisible", "subset=pid")
+"""What the guest's /proc is mounted with (proc(5)); a masked one without the second."""
+SHOWN = frozenset({"cpuinfo", "filesystems", "loadavg", "meminfo", "stat", "sys", "uptime", "version", "vmstat"})
+"""What a masked /proc shows beside processes: what ps, free, uptime and the C library read."""
+_EMPTY = "run"
+"""A directory of the image with nothing in it, which is read-only there."""
+_PTS = "newinstance,ptmxmode=0666,mode=0600,max=16"
 
 
 def _tmpfs(target: str, options: str, flags: int = _INERT) -> None:
@@ -39,8 +48,9 @@ def _devices(directory: str, *, nodes: bool = True) -> None:
         os.close(os.open(node, os.O_CREAT | os.O_WRONLY, 0o666))
         if nodes:
             syscalls.mount(f"/dev/{name}", node, None, syscalls.MS_BIND)
-    for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+    for name, target in LINKS:
         os.symlink(target, f"{directory}/{name}")
+    os.mkdir(f"{directory}/pts", 0o755)  # where a sandbox with terminals mounts its own
     syscalls.mount_setattr(directory, syscalls.MOUNT_ATTR_RDONLY)
 
 
@@ -115,8 +125,11 @@ def build_sandbox(walls: spec.Walls, workdir: str, owner: tuple[int, int]) -> in
     syscalls.mount(PREPARED, PREPARED, None, syscalls.MS_BIND | syscalls.MS_REC)
     os.chdir(PREPARED)
     syscalls.mount("proc", "proc", "proc", _INERT)
+    if walls.pty:
+        syscalls.mount("devpts", "dev/pts", "devpts", syscalls.MS_NOSUID | syscalls.MS_NOEXEC, _PTS)
     # One tmpfs for every writable place, so that its bounds hold for all of them together.
-    _tmpfs("run", f"size={walls.disk_bytes},nr_inodes={walls.inodes},mode=0755")
+    flags = _INERT & ~syscalls.MS_NOEXEC if walls.exec_writable else _INERT
+    _tmpfs("run", f"size={walls.disk_bytes},nr_inodes={walls.inodes},mode=0755", flags)
     os.mkdir("run/tmp", 0o1777)
     os.chmod("run/tmp", 0o1777)
     syscalls.mount("run/tmp", "tmp", None, syscalls.MS_BIND)
@@ -132,10 +145,26 @@ def build_sandbox(walls: spec.Walls, workdir: str, owner: tuple[int, int]) -> in
     return os.open(workdir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
-def mount_guest_proc() -> None:
-    """Mount the guest's view of /proc over the sandbox's: only its own pid namespace, only processes, read-only."""
+def narrow(walls: spec.Walls) -> None:
+    """In the execution's own mount namespace: the guest's view of /proc over the sandbox's, and /tmp as it may have it.
+
+    /proc is read-only and of its own pid namespace; where it shows more than processes, all but SHOWN is masked. Init
+    still writes inputs to /tmp if the guest may not.
+    """
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
-    syscalls.mount("proc", "/proc", "proc", _INERT | syscalls.MS_RDONLY, _PROC)
+    options = PROC[:1] if walls.masked else PROC
+    syscalls.mount("proc", "/proc", "proc", _INERT | syscalls.MS_RDONLY, ",".join(options))
+    if walls.masked:
+        for path in beside_processes():
+            syscalls.mount(f"/{_EMPTY}" if os.path.isdir(path) else "/dev/null", path, None, syscalls.MS_BIND)
+    if not walls.writable:
+        syscalls.mount_setattr("/tmp", syscalls.MOUNT_ATTR_RDONLY)
+
+
+def beside_processes() -> tuple[str, ...]:
+    """What is in /proc and is no process, no link to one, and not in SHOWN."""
+    names = sorted(name for name in os.listdir("/proc") if not name.isdigit() and name not in SHOWN)
+    return tuple(f"/proc/{name}" for name in names if not os.path.islink(f"/proc/{name}"))
 
 
 def enter(new_root: str) -> None:
@@ -144,66 +173,3 @@ def enter(new_root: str) -> None:
     syscalls.pivot_root(".", ".")
     syscalls.umount(".", syscalls.MNT_DETACH)
     os.chdir("/")
-
-
-# What a mount must be, beside nosuid, which all but the device nodes must be.
-_FLAGS = {
-    "/": {"nodev"},
-    "/tmp": {"nodev", "noexec"},
-    "/proc": {"nodev", "noexec"},
-    "/opt/casemate": {"nodev", "noexec"},
-}
-
-
-def verify_tree(
-    expected: dict[str, str], read_only: tuple[str, ...], proc_options: frozenset[str] = frozenset()
-) -> str:
-    """Compare the mount table with `expected` (mount point → file system type, "" for any); returns what was read.
-
-    The last mount on a point is the one in force. Raises OSError where something is mounted that should not be,
-    is missing, or is writable though named in `read_only`.
-    """
-    found: dict[str, tuple[str, set[str], set[str]]] = {}
-    with open("/proc/thread-self/mountinfo", encoding="utf-8") as file:
-        for line in file:
-            left, _, right = line.partition(" - ")
-            parts = left.split(" ")
-            kind, _, options = right.split(" ", 2)
-            found[parts[4]] = (kind, set(parts[5].split(",")), set(options.strip().split(",")))
-    if set(found) != set(expected):
-        raise OSError(f"mount table: {sorted(set(found) ^ set(expected))} unexpected or missing")
-    for point, kind in expected.items():
-        if kind and found[point][0] != kind:
-            raise OSError(f"{point}: {found[point][0]} is mounted, not {kind}")
-        if "nosuid" not in found[point][1] and not point.endswith(tuple(_device_points())):
-            raise OSError(f"{point}: not nosuid")
-        missing = _FLAGS.get(point, set()) - found[point][1]
-        if missing:
-            raise OSError(f"{point}: not {', '.join(sorted(missing))}")
-    if not proc_options <= found["/proc"][2]:
-        raise OSError(f"/proc: not {', '.join(sorted(proc_options - found['/proc'][2]))}")
-    for point in read_only:
-        if "ro" not in found[point][1]:
-            raise OSError(f"{point}: writable")
-    for name in DEVICES:
-        if not stat.S_ISCHR(os.stat(f"/dev/{name}").st_mode):
-            raise OSError(f"/dev/{name}: not a device")
-    return f"{len(found)} mounts, read-only: {' '.join(read_only)}"
-
-
-def _device_points() -> set[str]:
-    return {f"/dev/{name}" for name in DEVICES}
-
-
-def sandbox_tree() -> dict[str, str]:
-    """The mount table of a sandbox."""
-    return {"/": "", "/dev": "tmpfs", "/opt/casemate": "tmpfs", "/proc": "proc", "/tmp": "tmpfs"} | dict.fromkeys(
-        _device_points(), ""
-    )
-
-
-def room_tree() -> dict[str, str]:
-    """The mount table of a room."""
-    prepared = {PREPARED: "", f"{PREPARED}/dev": "tmpfs", f"{PREPARED}/opt/casemate": "tmpfs"}
-    devices = dict.fromkeys((f"{PREPARED}{point}" for point in _device_points()), "")
-    return sandbox_tree() | {"/run": "tmpfs"} | prepared | devices

@@ -55,7 +55,7 @@ def _landlock() -> None:
     if syscalls.landlock_abi() == 0:
         raise OSError("not in this kernel, or not among its active security modules")
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
-    syscalls.landlock_restrict(syscalls.landlock_abi(), [])
+    syscalls.landlock_restrict(syscalls.landlock_abi(), [], tcp=False)
 
 
 def _tried(action: Callable[[], None]) -> str:

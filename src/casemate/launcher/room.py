@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from . import mounts, spec, steps, syscalls, usermaps
+from . import mount_table, mounts, spec, steps, syscalls, usermaps
 from .site import Place, Site
 
 CONTROL = 3
@@ -88,7 +88,7 @@ def _monitor(
         site = Site(
             cgroups=cgroups, uid=uids[0] if uids else -1, user_namespace=handshake.child, namespaces=NAMESPACES,
             tree=lambda: mounts.build_room(room.image, files), hostname="room",
-            verify_tree=lambda: mounts.verify_tree(mounts.room_tree(), ("/", "/dev", "/opt/casemate")),
+            verify_tree=lambda: mount_table.verify(mount_table.room()),
         )  # fmt: skip
         layers = steps.take(Place.ROOM, site, upto="namespaces")
         # The uid changes above clear it (prctl(2)).

@@ -39,6 +39,8 @@ class Site:
     tree: Callable[[], None] = lambda: None
     verify_tree: Callable[[], str] = lambda: ""
     hostname: str = ""
+    loopback: bool = False
+    """True: up."""
     join: int = -1
     """A pidfd whose namespaces a guest joins."""
     walls: spec.Walls | None = None

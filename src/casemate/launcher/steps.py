@@ -72,6 +72,13 @@ STEPS: tuple[Step, ...] = (
     ),
     _step("cgroupns", "room init", "a cgroup namespace", enclose.enter_cgroup_namespace, enclose.see_cgroup_namespace),
     _step("hostname", "room init", "a host name that tells nothing", enclose.name, enclose.see_name),
+    _step(
+        "loopback",
+        "room init",
+        "the loopback up or down, no other interface up",
+        enclose.set_loopback,
+        enclose.see_loopback,
+    ),
     _step("walls", "guest", "join the namespaces of the execution", enclose.join_walls, enclose.see_walls),
     _step("limits", "guest", "rlimits on oneself, soft and hard", lockdown.limit, lockdown.see_limits),
     _step(
@@ -100,7 +107,7 @@ STEPS: tuple[Step, ...] = (
         "no_new_privs", "init exec guest", "no privilege by execve", lockdown.no_new_privs, lockdown.see_no_new_privs
     ),
     _step("landlock", "guest", "files, TCP and scopes by Landlock", lockdown.landlock, lockdown.see_landlock),
-    _step("environment", "guest", "an empty environment", lockdown.environment, lockdown.see_environment),
+    _step("environment", "guest", "the profile's environment", lockdown.environment, lockdown.see_environment),
     _step("seccomp", "guest", "an allowlist of system calls", lockdown.seccomp, lockdown.see_seccomp),
 )
 

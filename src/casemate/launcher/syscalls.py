@@ -141,10 +141,13 @@ def flush_streams() -> None:
     _libc.fflush(None)
 
 
-def environ_block() -> int:
-    """Address of the initial environment strings, or 0: the first string that `environ` points to."""
-    environ = ctypes.POINTER(ctypes.c_void_p).in_dll(_libc, "environ")
-    return int(environ[0] or 0) if environ else 0
+def environ_strings() -> tuple[str, ...]:
+    """The C library's environment (environ(7)), which is what a child gets."""
+    environ = ctypes.POINTER(ctypes.c_char_p).in_dll(_libc, "environ")
+    found: list[str] = []
+    while environ and (entry := environ[len(found)]) is not None:
+        found.append(os.fsdecode(entry))
+    return tuple(found)
 
 
 def openat2(dirfd: int, path: str, flags: int, resolve: int) -> int:
@@ -173,13 +176,14 @@ def landlock_abi() -> int:
         return 0
 
 
-def landlock_restrict(abi: int, beneath: list[tuple[str, int]]) -> None:
-    """Restrict this thread to `beneath`: (directory, allowed LANDLOCK_ACCESS_FS_* bits); TCP and scopes get nothing.
+def landlock_restrict(abi: int, beneath: list[tuple[str, int]], *, tcp: bool) -> None:
+    """Restrict this thread to `beneath`: (directory, allowed LANDLOCK_ACCESS_FS_* bits); scopes get nothing.
 
-    Every right that the ABI knows is handled, so what is not granted is denied (landlock(7)).
+    Every right that the ABI knows is handled, so what is not granted is denied (landlock(7)); with `tcp` those of TCP
+    are not.
     """
     filesystem = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(abi, 16)) - 1
-    network = 0b11 if abi >= 4 else 0
+    network = 0b11 if abi >= 4 and not tcp else 0
     scopes = LANDLOCK_SCOPES if abi >= 6 else 0
     attr = struct.pack("=QQQ", filesystem, network, scopes)[: 8 if abi < 4 else 16 if abi < 6 else 24]
     ruleset = _raw("landlock_create_ruleset", _LANDLOCK_CREATE_RULESET, ctypes.c_char_p(attr),

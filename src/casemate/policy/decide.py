@@ -33,11 +33,8 @@ class Plan:
 def decide(profile: Profile, facts: HostFacts) -> Plan:
     """The plan for a profile on a host.
 
-    Raises PolicyError with each row that this version cannot enforce yet, or else each required layer that is missing
-    and its remedy.
+    Raises PolicyError with each required layer that is missing and its remedy.
     """
-    if profile.unbuilt:
-        raise PolicyError.of(profile.unbuilt)
     runtime = profile.isolation.runtime
     lacks = {lack.layer: f"{runtime} cannot give it: {lack.why}" for lack in runtimes.LACKS[runtime]}
     reasons: dict[str, list[str]] = {}

@@ -89,8 +89,10 @@ EXPLANATIONS: dict[str, Explanation] = {
         "tmpfs(5)",
     ),
     "sockets": Explanation(
-        "sockets of one sandbox; a local socketpair is none", "count", "refusing",
-        "seccomp: socket() is refused", "EAFNOSUPPORT", _ERRNO_ONLY, _SAME, "seccomp(2), socket(2)",
+        "sockets of each process; 0: none but a local socketpair, else local ones, and TCP on a loopback that is up",
+        "count", "refusing",
+        "seccomp: socket() and its families; RLIMIT_NOFILE, since each is an open file",
+        "EAFNOSUPPORT; at the number EMFILE", _ERRNO_ONLY, _SAME, "seccomp(2), socket(2), getrlimit(2)",
     ),
     "stdout_bytes": Explanation(
         "what is kept of standard output", "bytes", "terminal",

@@ -6,8 +6,6 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from casemate.errors import PolicyError
-
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,40}$")]
 Count = Annotated[int, Field(gt=0, le=1 << 20)]
 Bytes = Annotated[int, Field(gt=0, le=1 << 40)]
@@ -62,8 +60,6 @@ class Stages(Table):
 Number = TypeVar("Number", int, float)
 
 
-def number(value: Number | NotApplicable) -> Number:
-    """The number of a row that a job under this profile needs; raises PolicyError if it is not applicable."""
-    if isinstance(value, str):
-        raise PolicyError("a stage of this job has no budget in its profile")
-    return value
+def applicable(value: Number | NotApplicable) -> Number | Literal[0]:
+    """The number of a row, or 0 where there is nothing that it could bound."""
+    return 0 if isinstance(value, str) else value

@@ -1,8 +1,8 @@
 """A profile: every row of the boundary, written down (docs/profiles.md).
 
 No row has a default and no unknown row is accepted, because a boundary that nobody wrote is an unknown boundary. A row
-that says something which this version cannot enforce is refused when the profile is loaded, not when it is used; a few
-may be read ahead of their time, and then nothing runs under them (policy/unbuilt.py).
+that says something which this version cannot enforce is refused when the profile is loaded, not when it is used
+(policy/unbuilt.py).
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from casemate.policy.unbuilt import unbuilt
 
 
 class Profile(Rows):
-    """A loaded profile; `digest` is the SHA-256 of the file's text, `unbuilt` the rows under which nothing runs yet."""
+    """A loaded profile; `digest` is the SHA-256 of the file's text."""
 
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     written: Written
-    unbuilt: tuple[Fault, ...]
 
     @property
     def name(self) -> str:
@@ -47,12 +46,12 @@ def parse(text: str, file: str, names: rules.Names) -> Profile:
     except ValidationError as error:
         raise PolicyError.of(sorted(faults(error, written), key=lambda fault: fault.line)) from None
     found = [written.fault(*wrong) for wrong in (*rules.unresolved(rows, names), *rules.contradictions(rows))]
-    found += unbuilt(rows, written, "load")
+    found += unbuilt(rows, written)
     if found:
         raise PolicyError.of(sorted(found, key=lambda fault: fault.line))
     return Profile(
         **{name: getattr(rows, name) for name in Rows.model_fields},
-        digest=hashlib.sha256(text.encode()).hexdigest(), written=written, unbuilt=unbuilt(rows, written, "run"),
+        digest=hashlib.sha256(text.encode()).hexdigest(), written=written,
     )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from casemate.policy import rows as boundary
 from casemate.policy.rows import Rows
-from casemate.policy.unbuilt import PLANNED
 
 CGROUP = {"cgroup-memory", "cgroup-pids", "cgroup-cpu"}
 BY_CGROUP_ALONE = ("limits.memory", "limits.cpu_time", "limits.cpus")
@@ -30,12 +29,16 @@ class Names:
 def unresolved(rows: Rows, names: Names) -> Found:
     """Names that are nobody's."""
     for row, known in (("filesystem.image", names.images), ("kernel.syscalls", frozenset(names.syscalls))):
-        if rows.value(row) not in known | PLANNED.get(row, frozenset()):
+        if rows.value(row) not in known:
             there = ", ".join(sorted(known))
             yield row, f"{rows.value(row)!r} does not resolve; there are {there}"
     calls = names.syscalls.get(rows.kernel.syscalls)
-    if rows.filesystem.exec_writable and calls is not None and "execve" not in calls:
-        yield "filesystem.exec_writable", f"can never take effect: no execve in the set {rows.kernel.syscalls!r}"
+    for row, value, call in (
+        ("filesystem.exec_writable", rows.filesystem.exec_writable, "execve"),
+        ("limits.sockets", rows.limits.sockets > 0, "socket"),
+    ):
+        if value and calls is not None and call not in calls:
+            yield row, f"can never take effect: no {call} in the set {rows.kernel.syscalls!r}"
 
 
 def contradictions(rows: Rows) -> Found:
@@ -82,6 +85,10 @@ def _walls(rows: Rows) -> Found:
         yield "filesystem.writable", "a place twice"
     if rows.filesystem.exec_writable and not rows.filesystem.writable:
         yield "filesystem.exec_writable", "can never take effect: there is no writable place"
+    if rows.artifacts.inspection != "none" and not rows.filesystem.writable:
+        yield "filesystem.writable", "a CAD job writes its parts"
+    if rows.artifacts.inspection != "none" and rows.filesystem.image != "cad":
+        yield "filesystem.image", "a CAD job needs the image 'cad': no other has its libraries"
 
 
 def _limits(rows: Rows) -> Found:
@@ -121,11 +128,13 @@ def _stages(rows: Rows) -> Found:
 def _shared(rows: Rows) -> Found:
     if rows.isolation.unit == "execution" and rows.lifecycle.reuse != "never":
         yield "lifecycle.reuse", 'can never take effect: isolation.unit = "execution" shares nothing'
-    if rows.artifacts.inspection != "none" and rows.gate.rules == "none":
-        yield "gate.rules", 'a CAD job has a gate; without one artifacts.inspection is "none"'
+    if (rows.artifacts.inspection == "none") != (rows.gate.rules == "none"):
+        yield "gate.rules", 'a CAD job has a gate and its parts are inspected; a plain program has neither: both "none"'
 
 
 def _network(rows: Rows) -> Found:
+    if rows.limits.sockets not in (0, rows.limits.open_files):
+        yield "limits.sockets", "nothing counts sockets but as open files: 0, or the same as limits.open_files"
     if rows.network.loopback == "up" and not rows.limits.sockets:
         yield "network.loopback", "can never take effect: limits.sockets is 0"
 

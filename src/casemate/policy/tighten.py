@@ -20,7 +20,8 @@ def tighten(profile: Profile, asked: Mapping[str, float]) -> Profile:
     """The profile with these limits instead, and with a digest of its own.
 
     What then could never take effect goes down with them: stages with `wall_time`, `file_size` and artifacts with
-    `disk_bytes`. Raises PolicyError for a limit that is unknown, zero, out of range or above the profile's.
+    `disk_bytes`, `sockets` with `open_files`. Raises PolicyError for a limit that is unknown, zero, out of range or
+    above the profile's.
     """
     limits = profile.limits.model_copy(update={name: _checked(profile, name, value) for name, value in asked.items()})
     limits = limits.model_copy(update=_fitting(profile, limits))
@@ -67,6 +68,7 @@ def _fitting(profile: Profile, limits: Limits) -> dict[str, int]:
         "file_size": min(limits.file_size, limits.disk_bytes),
         "artifact_total_bytes": total,
         "artifact_bytes": min(limits.artifact_bytes, total),
+        "sockets": min(limits.sockets, limits.open_files),
     }
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import unicodedata
+from collections.abc import Iterator
 
 from casemate.launcher import syscalls
 from casemate.model import Artifact
@@ -18,6 +20,8 @@ _RESOLVE = (
     syscalls.RESOLVE_BENEATH | syscalls.RESOLVE_NO_SYMLINKS | syscalls.RESOLVE_NO_MAGICLINKS | syscalls.RESOLVE_NO_XDEV
 )
 _CHUNK = 1 << 20
+_DEPTH, _LENGTH, _ENTRIES, _TOLD = 16, 1024, 20_000, 50
+"""Of a tree: levels, bytes of a path, names that are looked at, refusals that are told one by one."""
 
 
 class Refused(Exception):
@@ -75,3 +79,79 @@ class Collector:
         if left:
             raise Refused(f"{name}: ended {left} bytes early")
         return b"".join(parts)
+
+
+def tree(collector: Collector, directory: int, below: str) -> tuple[dict[str, Artifact], tuple[str, ...]]:
+    """Every regular file below a subdirectory, by its path there, and what was left behind, each with its reason.
+
+    What is no regular file, has several names or a name that could do harm elsewhere is left. Raises OverLimit.
+    """
+    files: dict[str, Artifact] = {}
+    left: list[str] = []
+    taken: dict[str, str] = {}
+    for path, why in _walk(directory, below):
+        try:
+            if why:
+                raise Refused(why)
+            folded = unicodedata.normalize("NFKC", path).casefold()
+            if folded in taken:
+                raise Refused(f"{path!a}: too much like {taken[folded]!a}")
+            files[path] = collector.take(f"{below}/{path}", path)
+            taken[folded] = path
+        except OverLimit:
+            raise
+        except Refused as refusal:
+            left.append(str(refusal))
+    if len(left) > _TOLD:
+        left = [*left[:_TOLD], f"{len(left) - _TOLD} more were left"]
+    return files, tuple(left)
+
+
+def _walk(directory: int, below: str) -> Iterator[tuple[str, str]]:
+    """Path below `below`, and "" or why it is not to be taken; directories are opened as files are."""
+    pending, seen = [""], 0
+    while pending:
+        place = pending.pop()
+        try:
+            fd = syscalls.openat2(directory, f"{below}/{place}", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, _RESOLVE)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            yield place, f"{place or below!a}: {error.strerror}"
+            continue
+        try:
+            with os.scandir(fd) as entries:
+                found = []
+                for entry in entries:
+                    seen += 1
+                    if seen > _ENTRIES:
+                        raise OverLimit("artifact_count", f"{below}: more than {_ENTRIES} names")
+                    found.append((entry.name, entry.is_dir(follow_symlinks=False)))
+        finally:
+            os.close(fd)
+        inner = []
+        for name, is_directory in sorted(found):
+            path = f"{place}/{name}" if place else name
+            why = _objection(name) or _too_deep(path)
+            if is_directory and not why:
+                inner.append(path)
+            else:
+                yield path, why and f"{path!a}: {why}"
+        pending += reversed(inner)
+
+
+def _too_deep(path: str) -> str:
+    if path.count("/") >= _DEPTH:
+        return f"more than {_DEPTH} levels deep"
+    return f"a path of more than {_LENGTH} bytes" if len(path.encode()) > _LENGTH else ""
+
+
+def _objection(name: str) -> str:
+    """What is wrong with one step of a path, or "": it will be shown to people, given to shells, put into addresses."""
+    if name != unicodedata.normalize("NFC", name):
+        return "a name that is not in normal form C"
+    if name[0] in ".- ~" or name[-1] in ". ":
+        return "a name that begins or ends with what tools take for something else"
+    if not all(unicodedata.category(c)[0] in "LMN" or c in " ._-+=@,()[]" for c in name):
+        return "a name with characters other than letters, digits and a few signs"
+    return ""

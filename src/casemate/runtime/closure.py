@@ -118,6 +118,17 @@ def copy_interpreter(assembly: Assembly) -> None:
     assembly.site_packages.mkdir()
 
 
+def copy_programs(assembly: Assembly) -> None:
+    """Host programs that the recipe names, and other names for what is there."""
+    folder = assembly.root / "usr/bin"
+    for name, path in assembly.recipe.programs.found():
+        _copy_file(path, folder / name)
+    for name, target in assembly.recipe.programs.names:
+        if not (folder / target).exists():
+            raise SandboxFault(f"the name {name} would dangle: the image has no program {target}")
+        (folder / name).symlink_to(target)
+
+
 def install_wheels(assembly: Assembly) -> None:
     """Unpack the locked wheels; pip checks every hash and resolves nothing."""
     environment = {k: v for k, v in assembly.environment.items() if PIP_ENVIRONMENT.fullmatch(k)}
@@ -239,7 +250,8 @@ def seal(assembly: Assembly) -> None:
 STEPS: tuple[tuple[float, str, Callable[[Assembly], None]], ...] = (
     (0.01, "laying the skeleton", lay_skeleton),
     (0.05, "copying the interpreter", copy_interpreter),
-    (0.40, "installing the wheels", install_wheels),
+    (0.01, "copying programs", copy_programs),
+    (0.39, "installing the wheels", install_wheels),
     (0.03, "arranging packages and fonts", arrange_packages),
     (0.03, "making placeholders", make_placeholders),
     (0.10, "copying shared objects", copy_libraries),

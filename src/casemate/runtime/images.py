@@ -127,11 +127,12 @@ def verify(image: Image) -> None:
 
 
 def inputs_digest(requirements: Path, recipe: Recipe, interpreter: Interpreter) -> str:
-    """SHA-256 over the requirement file, the recipe, the stubs, the interpreter and the code that assembles them."""
+    """SHA-256 over requirement file, recipe, stubs, interpreter, host programs and the code that assembles them."""
     code = [Path(__file__).with_name(f"{name}.py") for name in ("closure", "elf", "placeholder", "recipe")]
     files = [requirements, requirements.with_suffix(".toml"), interpreter.executable, *code]
     if recipe.stubs is not None:
         files += sorted(recipe.stubs.rglob("*.py"))
+    files += [path for _, path in recipe.programs.found()]
     state = hashlib.sha256(f"{FORMAT} {interpreter.version}\n".encode())
     for path in files:
         with path.open("rb") as stream:

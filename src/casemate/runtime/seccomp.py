@@ -24,7 +24,17 @@ from typing import Any
 import pyseccomp
 
 from casemate.errors import PolicyError
-from casemate.runtime.syscall_rules import ANSWERS, FAMILIES, INT, RULES, VARIANTS, Alternatives, Match, sockets
+from casemate.runtime.syscall_rules import (
+    ANSWERS,
+    FAMILIES,
+    INT,
+    RULES,
+    TERMINAL,
+    VARIANTS,
+    Alternatives,
+    Match,
+    sockets,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +61,10 @@ class CallSet:
         """Every call, in the file's order."""
         return tuple(call for group in self.groups for call in group.calls)
 
-    def rule(self, call: str, *, unix: bool, inet: bool) -> Alternatives | None:
+    def rule(self, call: str, *, unix: bool, inet: bool, pty: bool = False) -> Alternatives | None:
         """What the arguments of a call of the set may be; None: anything."""
+        if call == "ioctl" and pty:
+            return TERMINAL
         if call == "socket":
             return sockets(unix=unix, inet=inet)
         if call in self.variants:
@@ -110,10 +122,11 @@ def _groups(rows: Mapping[str, Any], *, kept: bool) -> tuple[Group, ...]:
 
 
 @functools.cache
-def compiled(name: str, *, unix: bool, inet: bool, traced: bool = False) -> str:
+def compiled(name: str, *, unix: bool, inet: bool, pty: bool = False, traced: bool = False) -> str:
     """The BPF program of a set, base64, for this machine's architecture.
 
-    `unix`, `inet`: whether sockets of AF_UNIX, and TCP ones, can be made, if the set has socket(2) at all. `traced`:
+    `unix`, `inet`: whether sockets of AF_UNIX, and TCP ones, can be made, if the set has socket(2) at all. `pty`:
+    whether terminals can be asked what they are asked (`syscall_rules.TERMINAL`). `traced`:
     a program that lets every call pass which would be EPERM, so that what a job needs can be seen; never for a job that
     nobody knows.
     """
@@ -128,7 +141,7 @@ def compiled(name: str, *, unix: bool, inet: bool, traced: bool = False) -> str:
     for call in () if traced else wanted.calls:
         if call == "socket":
             continue
-        alternatives = wanted.rule(call, unix=unix, inet=inet)
+        alternatives = wanted.rule(call, unix=unix, inet=inet, pty=pty)
         if alternatives is None:
             rules.add_rule(pyseccomp.ALLOW, call)
         for matches in alternatives or ():

@@ -29,6 +29,15 @@ def _one_of(index: int, values: Iterable[int], mask: int = INT) -> Alternatives:
     return tuple((Match(index, mask, value),) for value in values)
 
 
+_REQUESTS = _one_of(1, (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5450, 0x5451, 0x5421))
+TERMINAL: Alternatives = _REQUESTS + _one_of(1, (
+    0x5402, 0x5403, 0x5404, 0x402C542B, 0x402C542C, 0x402C542D,  # TCSETS, TCSETSW, TCSETSF; with glibc 2.42 TCSETS2 …
+    0x5409, 0x540A, 0x540B,  # TCSBRK, TCXONC, TCFLSH: drain, flow, flush
+    0x540E, 0x5422, 0x540F, 0x5410, 0x5429,  # TIOCSCTTY, TIOCNOTTY, TIOCGPGRP, TIOCSPGRP, TIOCGSID: job control
+    0x5414, 0x80045430, 0x40045431, 0x5441,  # TIOCSWINSZ, TIOCGPTN, TIOCSPTLCK, TIOCGPTPEER: openpty(3)
+))  # fmt: skip
+"""ioctl(2) where the profile gives terminals: what shells, openpty(3) and tcsetattr(3) ask of one of their own. Still
+neither TIOCSTI nor TIOCLINUX, nor TIOCSETD: line disciplines are drivers of their own (CVE-2017-2636)."""
 _PROT_WRITE, _PROT_EXEC = 2, 4
 _MAP_PRIVATE, _MAP_ANONYMOUS, _MAP_TYPE = 0x02, 0x20, 0x0F
 _NO_CODE = Match(2, _PROT_EXEC, 0)
@@ -49,7 +58,7 @@ RULES: dict[str, Alternatives] = {
     "fcntl": _one_of(1, _FCNTL),
     # isatty (TCGETS; from glibc 2.42 TCGETS2), window size, bytes waiting, close-on-exec and not, non-blocking
     # (ioctl_tty(2)). Not TIOCSTI and TIOCLINUX, which put input into a terminal, nor anything of a device.
-    "ioctl": _one_of(1, (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5450, 0x5451, 0x5421)),
+    "ioctl": _REQUESTS,
     # Native code comes from files of the image and from nowhere else: no page is writable and executable, none becomes
     # executable later, and no executable one is anonymous or shared, since mremap(2) would give it a second, writable
     # address. /tmp is mounted noexec, /proc/self/mem is on a read-only mount, and no set has memfd_create.
