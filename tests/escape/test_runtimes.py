@@ -59,7 +59,7 @@ def test_the_same_jobs_end_the_same_way(name: str, tmp_path: Path) -> None:
         assert not {"room.runtime", "room.seccomp", "keeper.room"} & layers.keys()
         return
     assert theirs == {
-        "room.user", "room.rlimits", "room.namespaces", "room.pid", "room.cgroupns", "room.hostname",
+        "room.user", "room.rlimits", "room.namespaces", "room.pid", "room.cgroupns", "room.hostname", "room.loopback",
         "room.capabilities", "room.no_new_privs", "room.seccomp",
     }  # fmt: skip
     assert layers["room.runtime"][1].startswith(f"{name}: {name} version ")

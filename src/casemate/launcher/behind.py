@@ -37,8 +37,8 @@ def main() -> int:
 
 def _layers(message: spec.Enclosed) -> tuple[spec.Layer, ...]:
     site = Site(
-        namespaces=room.NAMESPACES, tree=lambda: mounts.prepare("/"), hostname="room", before=dict(message.outside),
-        verify_tree=lambda: mount_table.verify(mount_table.room()),
+        namespaces=room.NAMESPACES, tree=lambda: mounts.prepare("/"), hostname="room", loopback=True,
+        before=dict(message.outside), verify_tree=lambda: mount_table.verify(mount_table.room()),
     )  # fmt: skip
     os.chdir("/")
     made = dict.fromkeys(bundle.MADE, message.runtime)

@@ -9,6 +9,7 @@ Pure: values in, one JSON object out. Where a step of the outer wall is found in
     rlimits      process.rlimits
     mounts       root, mounts; the second tree, which sandboxes take, is made by `behind`
     hostname     hostname
+    loopback     nothing: runtimes set the room's up, whatever one tells them; no guest is ever in that namespace
 
 Beside what our own outer wall has, a bundle bounds the capabilities of the room's root, sets no_new_privs, and brings a
 filter of system calls (`linux.seccomp`).
@@ -28,7 +29,7 @@ from typing import Any
 from . import mounts, usermaps
 
 VERSION = "1.0.2"
-MADE = ("user", "rlimits", "namespaces", "pid", "cgroupns", "hostname")
+MADE = ("user", "rlimits", "namespaces", "pid", "cgroupns", "hostname", "loopback")
 """Steps of a room that the runtime makes; of the others see above."""
 FROM_OUTSIDE = frozenset({"cgroup", "identity"})
 """Steps of a room that only the keeper can read back."""
