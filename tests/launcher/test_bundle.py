@@ -90,9 +90,19 @@ def test_maps_hold_the_hosts_root_out() -> None:
 
 def test_the_root_can_do_what_walls_need_and_no_more() -> None:
     sets: Mapping[str, list[str]] = config()["process"]["capabilities"]
-    few = ["CAP_DAC_OVERRIDE", "CAP_SETGID", "CAP_SETUID", "CAP_SYS_ADMIN", "CAP_SYS_CHROOT", "CAP_SYS_PTRACE"]
+    few = [
+        "CAP_DAC_OVERRIDE",
+        "CAP_SETFCAP",
+        "CAP_SETGID",
+        "CAP_SETUID",
+        "CAP_SYS_ADMIN",
+        "CAP_SYS_CHROOT",
+        "CAP_SYS_PTRACE",
+    ]
     assert sets == {"bounding": few, "effective": few, "permitted": few, "inheritable": [], "ambient": []}
-    assert bundle.capability_mask() == 1 << 1 | 1 << 6 | 1 << 7 | 1 << 18 | 1 << 19 | 1 << 21  # linux/capability.h
+    assert (
+        bundle.capability_mask() == 1 << 1 | 1 << 6 | 1 << 7 | 1 << 18 | 1 << 19 | 1 << 21 | 1 << 31
+    )  # linux/capability.h
 
 
 def test_every_mount_is_bounded_or_read_only_and_inert() -> None:

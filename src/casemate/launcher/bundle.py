@@ -38,10 +38,11 @@ PROGRAM = (
 )
 CAPABILITIES = {
     "CAP_DAC_OVERRIDE": 1, "CAP_SETGID": 6, "CAP_SETUID": 7, "CAP_SYS_CHROOT": 18, "CAP_SYS_PTRACE": 19,
-    "CAP_SYS_ADMIN": 21,
+    "CAP_SYS_ADMIN": 21, "CAP_SETFCAP": 31,
 }  # fmt: skip
 """What the room's root may have, inside its own user namespace: to write the maps of others, which are files of theirs
-(DAC_OVERRIDE), become a uid, mount, and join namespaces by pidfd (SYS_PTRACE, SYS_CHROOT; setns(2))."""
+(DAC_OVERRIDE), also where the one uid to be mapped is the room's 0 (SETFCAP, user_namespaces(7)), become a uid, mount,
+and join namespaces by pidfd (SYS_PTRACE, SYS_CHROOT; setns(2))."""
 _INERT = ["nosuid", "nodev", "noexec"]
 _NAMESPACES = ("user", "mount", "pid", "network", "ipc", "uts", "cgroup")
 
