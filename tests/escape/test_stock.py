@@ -181,11 +181,12 @@ def test_twin_without_looking_at_the_kind_the_old_policy_holds(tmp_path: Path, p
         assert running.finish(60) == {"ahead": True, "stdout": "134217728\n"}
 
 
-def test_another_image_is_another_room() -> None:
+@pytest.mark.parametrize("year", ["9999", "0001"], ids=["newer", "older"])
+def test_another_image_is_another_room(year: str) -> None:
     with Host(stock=Stock(size=1)) as host:
         request = open_request(host, WHERE)
         with prepared(host, request, 1) as ready:
-            rebuilt = dataclasses.replace(request.image, digest="f" * 64, created="9999-01-01T00:00:00+00:00")
+            rebuilt = dataclasses.replace(request.image, digest="f" * 64, created=f"{year}-01-01T00:00:00+00:00")
             assert not ready.served(run(host, dataclasses.replace(request, image=rebuilt)))
             # Nor is what waited ever handed out again, and its room is gone.
             assert wait_until(lambda: not waiting(host.keeper_pid).keys() & ready.pids.keys(), 10)
@@ -194,7 +195,7 @@ def test_another_image_is_another_room() -> None:
 
 
 def test_twin_without_retiring_the_old_rooms_sandboxes_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Rooms, "_retire_older", lambda *_: None)
+    monkeypatch.setattr(Rooms, "_retire_others", lambda *_: None)
     with Host(stock=Stock(size=1)) as host:
         request = open_request(host, WHERE)
         with prepared(host, request, 1) as ready:
@@ -408,3 +409,46 @@ def test_nothing_is_left_of_what_waited_when_its_host_is_closed() -> None:
         assert set(ready.pids.values()) < below
     assert not [pid for pid in below if fields(pid)]
     assert Path("/proc/self/mountinfo").read_text("utf-8") == mounts
+
+
+# --- a room dies --------------------------------------------------------------------------------------------------
+
+
+def first_process(keeper: int, *, zygote: bool) -> int:
+    """The room's zygote, which is the first in its pid namespace, or its template."""
+    for pid in descendants(keeper):
+        inside = fields(pid).get("NSpid", "").split()
+        if len(inside) == 2 and (inside[1] == "1") is zygote:
+            return pid
+    raise AssertionError("no such process")
+
+
+@pytest.mark.parametrize("zygote", [True, False], ids=["zygote", "template"])
+def test_jobs_that_had_not_begun_when_their_room_died_are_run_in_another(zygote: bool) -> None:
+    ends: list[object] = []
+    with Host(stock=Stock(size=0)) as host:
+        request = open_request(host, WHERE)
+        assert run(host, request).outcome.exit_code == 0
+        keeper = host.keeper_pid or 0
+
+        def one() -> None:
+            try:
+                ends.append(run(host, request).outcome.exit_code)
+            except SandboxFault as fault:
+                ends.append(str(fault))
+
+        before = len(os.listdir(f"/proc/{keeper}/fd"))
+        for _ in range(4):
+            threads = [threading.Thread(target=one) for _ in range(4)]
+            below, victim = len(descendants(keeper)), first_process(keeper, zygote=zygote)
+            for thread in threads:
+                thread.start()
+            assert wait_until(lambda below=below: len(descendants(keeper)) > below, 10)  # type: ignore[misc]
+            os.kill(victim, signal.SIGKILL)
+            for thread in threads:
+                thread.join(60)
+            assert run(host, request).outcome.exit_code == 0
+        assert len(ends) == 16
+        # One that had begun is not run twice.
+        assert set(ends) <= {0, "the template ended"}
+        assert wait_until(lambda: len(os.listdir(f"/proc/{keeper}/fd")) <= before, 10)

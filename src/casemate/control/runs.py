@@ -32,6 +32,8 @@ from casemate.runtime.rooms import Ended, GuestJob, Standing
 
 SCRIPT, CHECK, INSPECT = "casemate.guest.script:run", "casemate.guest.script:check", "casemate.guest.inspect:run"
 PROGRAM = "casemate.guest.program:run"
+TRIES = 4
+"""How often a job is given away of which not a byte was read."""
 OUTPUT = "out"
 """Where a job leaves its files, below its directory."""
 
@@ -233,10 +235,9 @@ def _execute(
             )  # fmt: skip
             return _wait(future, lambda: ground.connection.cancel(name), cancellation)
 
-        try:
-            finished = attempt(ground, name)
-        except NotBegun:
-            # The room fell between the asking and the answer. Making another is not the program's time.
+        def elsewhere(number: int) -> Finished:
+            """Making another room is not the program's time."""
+            nonlocal end
             failed = time.monotonic()
             try:
                 other = again()
@@ -245,9 +246,20 @@ def _execute(
             end += time.monotonic() - failed
             end = min(end, request.deadline.at) if request.deadline else end
             try:
-                finished = attempt(other, f"{name}-again")
+                return attempt(other, f"{name}-again-{number}")
             finally:
                 other.release()
+
+        finished = None
+        for number in range(TRIES):
+            try:
+                finished = elsewhere(number) if number else attempt(ground, name)
+                break
+            except NotBegun:
+                # The room fell between the asking and the answer, or is about to be known to have fallen.
+                if number == TRIES - 1:
+                    raise
+        assert finished is not None
     try:
         return _collect(finished, request, request.claimed or inspecting is not None)
     finally:

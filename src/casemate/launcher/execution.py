@@ -152,6 +152,11 @@ class Execution:
         """The zygote has been told; the guest's cgroup files are ours to close."""
         self._made.begin(guest_cgroups)
 
+    def abandon(self) -> None:
+        """The zygote could not be told: there is nothing but our own descriptors."""
+        self._made.init_end.close()
+        self._close()
+
     def give(self, run: spec.Run, stdin: int, inputs: tuple[int, ...]) -> None:
         """Its one job: now if it is ready, else when it is. `stdin` and `inputs` are ours to close."""
         assert self.run is None

@@ -112,6 +112,7 @@ class Executions:
         group: cgroups.Group | None = None
         mine: tuple[int, ...] = ()
         guests: tuple[int, ...] = ()
+        made: Execution | None = None
         try:
             if self._group is not None and kind.bounds.cgroup:
                 bounds = kind.bounds
@@ -123,10 +124,12 @@ class Executions:
             uid = os.geteuid() if self._uids is None else self._uids[0] + usermaps.init_id(slot) + 1
             stirred = functools.partial(self._stir, name)
             made = Execution(name, kind, uid, group, template, self._loop, stirred)
-            zygote = self._rooms.zygote(kind.room)
-            zygote.send(spec.Sandbox(name, slot, made.workdir, kind.walls), (made.init_end.fileno(), *mine))
+            wanted = spec.Sandbox(name, slot, made.workdir, kind.walls)
+            self._rooms.order(kind.room, wanted, (made.init_end.fileno(), *mine))
         except OSError:
             spec.close_all(guests)
+            if made is not None:
+                made.abandon()
             if group is not None:
                 group.remove()
             raise

@@ -74,12 +74,16 @@ class Rooms:
         place = self._places.get(room_id)
         return place is not None and not place.retired
 
-    def zygote(self, room_id: str) -> spec.Channel:
-        """The channel of a room's zygote; raises OSError if the room is gone."""
+    def order(self, room_id: str, wanted: spec.Sandbox, descriptors: tuple[int, ...]) -> None:
+        """Have a room's zygote build a sandbox; raises OSError if the room is gone, and then it is known to be."""
         place = self._places.get(room_id)
         if place is None:
             raise OSError(f"no room {room_id}")
-        return place.channel
+        try:
+            place.channel.send(wanted, descriptors)
+        except ConnectionError as error:
+            self._lose(place, f"its zygote is gone: {error}")
+            raise
 
     def namespaces(self) -> set[str]:
         """Of every room with a warm template."""
@@ -216,10 +220,11 @@ class Rooms:
     def _lose(self, place: Place, why: str) -> None:
         if self._places.pop(place.room.id, None) is None:
             return
-        self._events.lost(place.room.id)
-        self._end(place)
+        # The caller must know of the room before it hears of the jobs: it tries them again, and not in there.
         refused = place.room.outer.runtime != NATIVE and not place.templates
         self._events.tell(spec.Fault(place.room.id, f"room: {why}"[:4000], refused=refused), ())
+        self._events.lost(place.room.id)
+        self._end(place)
 
     def _end(self, place: Place) -> None:
         for channel in (place.channel, *place.templates.values()):

@@ -255,6 +255,14 @@ _UCRED = struct.Struct("=iII")
 """struct ucred of unix(7): pid, uid, gid."""
 
 
+class CutError(WireError):
+    """Descriptors that came with `message` were lost: this process may have no more (MSG_CTRUNC, recvmsg(2))."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(f"{message.kind}: descriptors were cut")
+        self.message = message
+
+
 class Channel:
     """One end of a SOCK_SEQPACKET pair; a peer that is gone reads as None."""
 
@@ -285,7 +293,10 @@ class Channel:
         self.sock.sendmsg([encode(message)], ancillary, socket.MSG_NOSIGNAL)
 
     def receive(self) -> tuple[Message, list[int]] | None:
-        """The next message and its descriptors (close-on-exec, the caller's to close), or None at end of file."""
+        """The next message and its descriptors (close-on-exec, the caller's to close), or None at end of file.
+
+        Raises OSError, WireError, and CutError for a message of which this process could not take every descriptor.
+        """
         space = socket.CMSG_SPACE(MAX_DESCRIPTORS * array.array("i").itemsize) + self._extra
         data, ancillary, flags, _ = self.sock.recvmsg(MAX_MESSAGE, space, socket.MSG_CMSG_CLOEXEC)
         received = array.array("i")
@@ -299,9 +310,12 @@ class Channel:
             close_all(descriptors)
             return None
         try:
-            if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+            if flags & socket.MSG_TRUNC:
                 raise WireError("a packet was cut")
-            return decode(data), descriptors
+            message = decode(data)
+            if flags & socket.MSG_CTRUNC:
+                raise CutError(message)
+            return message, descriptors
         except WireError:
             close_all(descriptors)
             raise
