@@ -1,4 +1,4 @@
-# make demo | test | check | bench | syscalls | clean: each sets up what it needs first, and only once.
+# make demo | test | check | bench | soak | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Whole files to two workers, in the order of tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup demo test check bench syscalls clean lock
+.PHONY: setup demo test check bench soak syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -31,6 +31,11 @@ check: setup
 bench: setup
 	@scripts/install-peers
 	$(BIN)/casemate bench --out bench/RESULTS.md
+
+# A tenant's jobs beside another's attacks, for MINUTES: how many were wrong, and how long they took.
+MINUTES ?= 10
+soak: setup
+	PYTHONPATH=tests $(BIN)/python -m escape.test_beside $(MINUTES)
 
 # What the jobs of the tests ask of the kernel; needs strace.
 syscalls: setup
