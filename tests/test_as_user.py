@@ -160,11 +160,12 @@ def test_without_a_cgroup_the_rlimit_profile_runs(home: Path) -> None:
 @pytest.mark.parametrize("runtime", ["crun", "runc"])
 def test_a_runtime_makes_a_users_room(home: Path, delegated: cgroups.Group, runtime: str) -> None:
     require(runtime)
-    profile = profile_under(home, runtime)
+    profile = profile_under(home, runtime, "python")
     os.chmod(profile, 0o644)
     script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
     procs = delegated.open_procs()
-    ran = as_user(home, procs, "-c", script, "run", "examples/heat_sink.py", "--profile", profile, "--json")
+    program = "tests/data/programs/output/026.py"
+    ran = as_user(home, procs, "-c", script, "run", program, "--profile", profile, "--json")
     for fd in procs:
         os.close(fd)
     assert ran.returncode == 0, ran.stderr
@@ -177,10 +178,11 @@ def test_a_runtime_makes_a_users_room(home: Path, delegated: cgroups.Group, runt
 
 def test_a_runtime_needs_no_cgroup(home: Path) -> None:
     require("crun")
-    profile = profile_under(home, "crun", "cad-rlimit")
+    profile = profile_under(home, "crun", "python-rlimit")
     os.chmod(profile, 0o644)
     script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
-    ran = as_user(home, (), "-c", script, "run", "examples/heat_sink.py", "--profile", profile, "--json")
+    program = "tests/data/programs/output/026.py"
+    ran = as_user(home, (), "-c", script, "run", program, "--profile", profile, "--json")
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)["enforcement"]
     assert set(found["degraded"]) >= {"cgroup-memory", "cgroup-pids", "cgroup-cpu"}
