@@ -64,6 +64,7 @@ def confined(program: str, *arguments: str) -> Iterator[Confined]:
     if group is None:
         pytest.skip("no cgroup can be made around an attack")
     inner = group.child("all")
+    inner.delegate()
     inner.limit(memory=MEMORY, processes=TASKS, cpus=CPUS)
     procs = inner.open_procs()
     process = subprocess.Popen(
@@ -73,7 +74,7 @@ def confined(program: str, *arguments: str) -> Iterator[Confined]:
         stderr=subprocess.PIPE,
         text=True,
         pass_fds=procs,
-        env={**os.environ, "PYTHONPATH": f"{TESTS}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")},
+        env={**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")},
     )
     for fd in procs:
         os.close(fd)

@@ -7,45 +7,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from runtime.records import BARE, DENIED, END, ERROR, EVERY, GATE, HANDOVER, NOTICE, PART, START, record
 
 from casemate.model import Verdict
 from casemate.runtime import report
-
-GATE = {"kind": "gate", "admitted": True, "denials": [], "notices": [], "seconds": 0.012}
-DENIAL = {
-    "code": "import", "message": "os", "line": 1, "column": 0, "node": "Import", "name": "os",
-    "source_line": "import os", "hint": "no",
-}  # fmt: skip
-DENIED = {
-    "kind": "gate", "admitted": False, "denials": [DENIAL], "seconds": 0.5, "omitted": 3,
-    "notices": [{"code": "erased", "message": "show", "line": 2}],
-}  # fmt: skip
-START = {"kind": "stage", "name": "script", "event": "start"}
-END = {"kind": "stage", "name": "script", "event": "end", "seconds": 1.5}
-NOTICE = {"kind": "notice", "code": "guessed", "message": "took `part`", "line": 7}
-ERROR = {
-    "kind": "error", "stage": "script", "type": "ValueError", "message": "no", "line": 3, "source_line": "x",
-    "function": "f", "hint": "",
-}  # fmt: skip
-HANDOVER = {
-    "kind": "handover",
-    "parts": [{"name": "part", "source": "result", "type": "shape", "files": [{"name": "a", "file": "0-0.brep"}]}],
-}
-NOPARTS = {"kind": "noparts", "verdict": "no_result", "message": "nothing"}
-FACTS = {
-    "volume": 6000.0, "area": 2200.0, "bounding_box": [0, 0, 0, 10.5, 20, 30], "center_of_mass": [5, 10, 15],
-    "solids": 1, "shells": 1, "faces": 6, "edges": 12, "valid": True,
-}  # fmt: skip
-PART = {"kind": "part", "name": "part", "verdict": "part", "file": "part.step", "facts": FACTS, "message": ""}
-BARE = {"kind": "part", "name": "b", "verdict": "no_solid", "file": None, "facts": None, "message": "a sketch"}
-EVERY = (GATE, DENIED, START, END, NOTICE, ERROR, HANDOVER, NOPARTS, PART, BARE)
-
-
-def record(value: object) -> bytes:
-    body = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return len(body).to_bytes(4, "big") + body
 
 
 def parse(*values: object) -> report.Report:
@@ -232,27 +197,3 @@ def test_ten_thousand_records_and_no_more() -> None:
 def test_verdicts_are_the_models() -> None:
     [part] = parse({**BARE, "verdict": "not_finite"}).parts
     assert part.verdict is Verdict.NOT_FINITE
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(st.lists(st.binary(max_size=60) | st.sampled_from([record(value) for value in EVERY]), max_size=6))
-def test_parsing_never_raises(pieces: list[bytes]) -> None:
-    told = report.parse(b"".join(pieces))
-    assert isinstance(told.damaged, str)
-    # The properties hold for whatever was let in.
-    assert told.gate is None or told.records[0] is told.gate
-    assert (told.stages, told.unfinished, told.notices, told.error, told.handover, told.parts) is not None
-
-
-@given(st.sampled_from(EVERY), st.data())
-def test_a_damaged_record_never_raises(value: dict[str, Any], data: st.DataObject) -> None:
-    name = data.draw(st.sampled_from(sorted(value)))
-    body = json.dumps({**value, name: data.draw(json_values)}).encode()
-    for cut in (len(body), data.draw(st.integers(0, len(body)))):
-        parse(body[:cut])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import stat
 
 from . import cgroups, spec
 
@@ -30,6 +31,32 @@ def memory(pid: int, group: cgroups.Group | None) -> int:
 def namespaces(pid: int) -> set[str]:
     """Those that a process is in; raises OSError if it is gone."""
     return {os.readlink(f"/proc/{pid}/ns/{name}") for name in NAMESPACES}
+
+
+def stands(processes: tuple[int, int], workdir: int, sender: int) -> None:
+    """That two descriptors are pidfds of a sandbox's init and of its execution's first process, who sent them.
+
+    A peer can have a pidfd of whoever made its channel (SO_PEERPIDFD, unix(7)), and what these stand for is killed in
+    the end. `sender` is the kernel's word. Raises Unlike, or OSError if one is gone.
+    """
+    init, first = processes
+    if process_of(first) != sender or process_of(init) != _parent(sender) or process_of(first) != sender:
+        raise Unlike("descriptors of other processes than the sandbox's own")
+    if not stat.S_ISDIR(os.fstat(workdir).st_mode):
+        raise Unlike("its job directory is none")
+
+
+def process_of(pidfd: int) -> int:
+    """The process that a pidfd stands for, negative if it is gone (proc_pid_fdinfo(5)); raises Unlike if it is none."""
+    if not os.readlink(f"/proc/self/fd/{pidfd}").startswith(("pidfd:[", "anon_inode:[pidfd]")):
+        raise Unlike("a descriptor that is no pidfd")
+    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
+
+
+def _parent(pid: int) -> int:
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("PPid:"))
 
 
 def examine(pid: int, group: cgroups.Group | None, uid: int, others: set[str]) -> tuple[spec.Layer, set[str]]:
