@@ -1,13 +1,14 @@
-# make demo | test | check | bench | syscalls | clean: each sets up what it needs first, and only once.
+# make demo | test | check | test-vm | bench | soak | fuzz | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
+MINUTES ?= 10
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Whole files to two workers, in the order of tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup demo test check bench syscalls clean lock
+.PHONY: setup demo test check test-vm bench soak fuzz syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -18,17 +19,31 @@ demo: setup
 	$(BIN)/python -m casemate.cli demo examples --out out
 
 test: setup
+	@scripts/install-peers crun:crun runc:runc
 	$(PYTEST)
 
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	@scripts/install-peers crun:crun runc:runc
 	$(PYTEST)
+
+# In a virtual machine with cgroup v2; as root. Under emulation it is slow, which is why it is not part of `test`.
+test-vm: setup
+	@scripts/test-vm
 
 bench: setup
 	@scripts/install-peers
 	$(BIN)/casemate bench --out bench/RESULTS.md
+
+# A tenant's jobs beside another's attacks, for MINUTES: how many were wrong, and how long they took.
+soak: setup
+	PYTHONPATH=tests $(BIN)/python -m escape.test_beside $(MINUTES)
+
+# For so many minutes; what is found is kept in fuzz/corpus/.
+fuzz: setup $(VENV)/.fuzzing
+	PYTHONPATH=tests $(BIN)/python -m fuzz.run $(MINUTES)
 
 # What the jobs of the tests ask of the kernel; needs strace.
 syscalls: setup
@@ -38,8 +53,8 @@ syscalls: setup
 	$(BIN)/casemate syscalls trace strict tests/data/syscalls/strict --record tests/data/syscalls/recorded/strict.json
 
 clean:
-	rm -rf $(VENV) .lock-venv out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) .lock-venv .fuzz out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests fuzz examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: requirements/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "casemate needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -47,6 +62,10 @@ $(VENV)/.installed: requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --require-hashes --only-binary=:all: -r requirements/dev.txt
 	$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+$(VENV)/.fuzzing: requirements/fuzz.txt $(VENV)/.installed
+	$(PIP) install --require-hashes --only-binary=:all: -r requirements/fuzz.txt
 	@touch $@
 
 # Renews the hash-locked requirement files from their .in files; the lists of wanted versions are the .in files.
@@ -58,5 +77,6 @@ lock:
 	.lock-venv/bin/python -m pip install --quiet uv
 	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
+	$(LOCK) requirements/fuzz.in -o requirements/fuzz.txt
 	$(LOCK) --no-deps images/cad.in -o images/cad.txt
 	$(LOCK) --no-deps images/python.in -o images/python.txt

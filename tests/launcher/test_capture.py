@@ -73,6 +73,28 @@ def test_a_flood_never_blocks_its_writer(sink: int, bound: int) -> None:
     stream.close()
 
 
+def test_the_last_portion_is_no_more_than_a_pipe_holds(sink: int) -> None:
+    """A writer that is still there, when there should be none, holds nobody up."""
+    stream = Stream("stdout", 1 << 30)
+    over = threading.Event()
+
+    def write() -> None:
+        while not over.is_set():
+            os.write(stream.write, bytes(1 << 12))
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for _ in range(50):
+        before = stream.total
+        stream.drain(sink, once=False)
+        assert stream.total - before <= 2 << 16
+    over.set()
+    while any(writer.is_alive() for writer in writers):
+        stream.drain(sink, once=True)
+    stream.close()
+
+
 def test_one_portion_at_a_time_leaves_room_for_others(sink: int) -> None:
     stream = Stream("stdout", 10)
     os.write(stream.write, b"0123456789and more")

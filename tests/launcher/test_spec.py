@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-import copy
 import json
 import os
 import socket
@@ -11,8 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from launcher.examples import MESSAGES
 
 from casemate.launcher import spec
@@ -122,38 +119,6 @@ def test_a_message_that_is_too_big_is_not_sent() -> None:
     assert len(spec.encode(spec.Fault("x", "y" * (spec.MAX_MESSAGE - 100)))) <= spec.MAX_MESSAGE
     with pytest.raises(spec.WireError):
         spec.encode(spec.Fault("x", "y" * spec.MAX_MESSAGE))
-
-
-# --- fuzzing ----------------------------------------------------------------------------------------------------------
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-    max_leaves=12,
-)
-
-
-@given(st.binary(max_size=200))
-def test_bytes_decode_or_raise_wire_error(data: bytes) -> None:
-    try:
-        spec.decode(data)
-    except spec.WireError:
-        return
-
-
-@given(st.sampled_from(MESSAGES), st.data())
-def test_a_damaged_message_decodes_or_raises_wire_error(message: spec.Message, data: st.DataObject) -> None:
-    value = copy.deepcopy(plain(message))
-    path = data.draw(st.sampled_from(list(members(value))))
-    at(value, path[:-1])[path[-1]] = data.draw(json_values)
-    text = json.dumps(value).encode()
-    cut = data.draw(st.integers(0, len(text)))
-    for attempt in (text, text[:cut]):
-        try:
-            found = spec.decode(attempt)
-        except spec.WireError:
-            continue
-        assert spec.decode(spec.encode(found)) == found
 
 
 # --- the channel ------------------------------------------------------------------------------------------------------

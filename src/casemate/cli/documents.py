@@ -16,6 +16,9 @@ from casemate.bench.report import Machine
 from casemate.cad.checks import Fault as CheckFault
 from casemate.cad.loop import Generation, Replayed
 from casemate.model import Denial, Enforcement, Notice, Outcome, Part, RunResult, Stream, Usage
+from casemate.verify.boundary import State
+from casemate.verify.judge import counts
+from casemate.verify.model import Finding, Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +101,24 @@ class ProfileDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class RuntimeDocument:
+    """An OCI runtime that a profile can name; `lacks`: layers that its outer wall cannot give, each with the reason."""
+
+    name: str
+    command: str
+    version: str
+    reason: str
+    """Why it cannot be used, "" if it can."""
+    lacks: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class DoctorDocument:
     """`casemate doctor`."""
 
     host: dict[str, str]
     layers: tuple[LayerDocument, ...]
+    runtimes: tuple[RuntimeDocument, ...]
     profiles: tuple[ProfileDocument, ...]
     images: dict[str, str]
     strongest: str | None
@@ -212,6 +228,36 @@ class BenchDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundaryDocument:
+    """`casemate boundary`: each property of the boundary as it is enforced here, from the layers of one job."""
+
+    profile: str
+    profile_digest: str
+    image_digest: str
+    degraded: tuple[str, ...]
+    rows: tuple[State, ...]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyDocument:
+    """`casemate verify`: a finding for each probe, how many have each verdict, and under what it was tried."""
+
+    profile: str
+    profile_digest: str
+    image_digest: str
+    runtime: str
+    host: dict[str, str]
+    began: str
+    seconds: float
+    ok: bool
+    counts: dict[str, int]
+    findings: tuple[Finding, ...]
+    not_held: tuple[str, ...]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
 class SyscallGroupDocument:
     """Calls with the one reason for them; `kept`: no trace has seen them."""
 
@@ -316,6 +362,8 @@ Document = (
     | PolicyDocument
     | PolicyExplainDocument
     | PolicyDiffDocument
+    | BoundaryDocument
+    | VerifyDocument
     | SyscallSetDocument
     | TraceDocument
     | GenerationDocument
@@ -364,6 +412,7 @@ def of_run(result: RunResult, paths: dict[str, str], exit_status: int) -> RunDoc
     )  # fmt: skip
 
 
+<<<<<<< HEAD
 def of_generation(made: Generation, paths: dict[str, str], exit_status: int) -> GenerationDocument:
     """What came of a prompt."""
     attempts = tuple(
@@ -385,3 +434,11 @@ def of_replay(found: tuple[Replayed, ...], exit_status: int) -> ReplayDocument:
         tuple(ReplayedDocument(one.number, one.result.outcome, one.faults, one.difference) for one in found),
         exit_status,
     )
+=======
+def of_verification(report: Report, exit_status: int) -> VerifyDocument:
+    """A report of the adversarial suite."""
+    return VerifyDocument(
+        report.profile, report.profile_digest, report.image_digest, report.runtime, dict(report.host), report.began,
+        report.seconds, report.ok, counts(report.findings), report.findings, report.not_held, exit_status,
+    )  # fmt: skip
+>>>>>>> main

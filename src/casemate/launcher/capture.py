@@ -6,6 +6,7 @@ bound is moved to /dev/null inside the kernel (splice(2)).
 
 from __future__ import annotations
 
+import fcntl
 import os
 
 CHUNK = 1 << 16
@@ -31,8 +32,12 @@ class Stream:
             self.write = -1
 
     def drain(self, sink: int, *, once: bool) -> None:
-        """Take what is there: one portion with `once`, else until the pipe is empty or ended."""
-        while self.open:
+        """Take what is there: one portion with `once`, else until the pipe is empty or ended.
+
+        That is no more than a pipe can hold (fcntl(2)), also if somebody still writes.
+        """
+        most = self.total + (fcntl.fcntl(self.read, fcntl.F_GETPIPE_SZ) if self.open else 0)
+        while self.open and self.total < most:
             try:
                 room = self.bound - self.total
                 if room > 0:

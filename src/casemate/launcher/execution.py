@@ -27,6 +27,8 @@ EMPTY_TIMEOUT = 20.0
 CPU_POLL = 0.05
 CPU_SLACK = 0.1
 """Seconds by which the kernel's tick may be ahead of the counter that we read (RLIMIT_CPU is checked at ticks)."""
+TICK_SHARE = 0.25
+"""The same as a share, on a busy host: who happens to run at each tick is counted for all of it."""
 
 
 class Phase(Enum):
@@ -55,12 +57,13 @@ class Execution:
         loop = dataclasses.replace(loop, watch=lambda fd, handler: outer(fd, self.guarded(handler)))
         self._loop, self._stirred = loop, stirred
         bounds = kind.bounds
-        self._streams = [
-            capture.Stream("stdout", bounds.stdout, uid), capture.Stream("stderr", bounds.stderr, uid),
-            capture.Stream("report", bounds.report),
-        ]  # fmt: skip
-        out, err, report = (stream.write for stream in self._streams)
-        self._made = Preparation(name, kind, uid, group, template, loop, (out, err, report), self._advance)
+        with contextlib.ExitStack() as opened:
+            wanted = (("stdout", bounds.stdout, uid), ("stderr", bounds.stderr, uid), ("report", bounds.report, -1))
+            streams = [opened.enter_context(contextlib.closing(capture.Stream(*one))) for one in wanted]
+            out, err, report = (stream.write for stream in streams)
+            self._made = Preparation(name, kind, uid, group, template, loop, (out, err, report), self._advance)
+            opened.pop_all()
+        self._streams = streams
         self._watched = False
         self._exited: spec.Exited | None = None
         self._reason, self._limit, self._fault = "", "", ""
@@ -120,6 +123,11 @@ class Execution:
         return self._reason == "fault"
 
     @property
+    def forked(self) -> bool:
+        """True while the template owes us word of a guest's end."""
+        return self._made.forked and self._exited is None
+
+    @property
     def workdir(self) -> str:
         """The job directory as seen inside."""
         return self._made.workdir
@@ -141,7 +149,7 @@ class Execution:
             self._stirred()
             try:
                 handler()
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 self._blame(str(error))
 
         return run
@@ -151,11 +159,6 @@ class Execution:
     def begin(self, guest_cgroups: tuple[int, ...]) -> None:
         """The zygote has been told; the guest's cgroup files are ours to close."""
         self._made.begin(guest_cgroups)
-
-    def abandon(self) -> None:
-        """The zygote could not be told: there is nothing but our own descriptors."""
-        self._made.init_end.close()
-        self._close()
 
     def give(self, run: spec.Run, stdin: int, inputs: tuple[int, ...]) -> None:
         """Its one job: now if it is ready, else when it is. `stdin` and `inputs` are ours to close."""
@@ -231,7 +234,9 @@ class Execution:
         """By the time that was counted outside; a SIGXCPU alone is something that anybody can send to himself."""
         spent = max(self._cpu(), message.cpu)
         gate = self._gated() and message.signal == signal.SIGXCPU and spent >= self.kind.bounds.gate
-        return gate or 0 < self.kind.bounds.cpu <= spent + CPU_SLACK
+        killed = message.signal in (signal.SIGKILL, signal.SIGXCPU)
+        slack = max(CPU_SLACK, TICK_SHARE * self.kind.bounds.cpu) if killed else CPU_SLACK
+        return gate or 0 < self.kind.bounds.cpu <= spent + slack
 
     def on_refused(self, why: str) -> None:
         """The template could not fork the guest."""
@@ -351,7 +356,7 @@ class Execution:
             return
         late = time.monotonic() > self._stopped + EMPTY_TIMEOUT
         if not late:
-            if len(self._dead()) < len(self._made.pidfds) or (self._made.forked and self._exited is None):
+            if len(self._dead()) < len(self._made.pidfds) or self.forked:
                 return
             if self.group is not None and any(map(any, self.group.processes().values())):
                 self.group.kill()
@@ -366,7 +371,7 @@ class Execution:
             if self._reason in ("exited", "signaled") and (limit := self._exceeded(stream)):
                 self._reason, self._limit = "limit", limit  # it wrote that before it ended
         self._report()
-        self._close()
+        self.close()
 
     def _report(self) -> None:
         run, exited = self.run, self._exited
@@ -400,7 +405,8 @@ class Execution:
             refused += [name for name, free in (("disk_bytes", left.f_bfree), ("inodes", left.f_ffree)) if free == 0]
         return tuple(refused)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Let go of everything."""
         self._made.close()
         for stream in self._streams:
             stream.close()

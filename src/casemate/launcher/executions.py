@@ -25,6 +25,8 @@ DESCRIPTORS, OWN_DESCRIPTORS = 18, 320
 """Of one execution at its most (channels, pipes, memfds, pidfds, copies); of the keeper, with a job's inputs."""
 ASKED = 64
 """Sandboxes that the stock leaves room for, or half of all: for those who ask."""
+IDLE, EMPTYING = 5.0, 0.02
+"""Seconds until the next look if nothing happens; while a room that has ended is not empty yet."""
 
 
 class Executions:
@@ -69,16 +71,21 @@ class Executions:
         if made := self._runs.get(run):
             made.guarded(made.cancel)()
 
-    def exited(self, message: spec.Exited) -> None:
-        """A template reaped a guest."""
-        if made := self._alive.get(message.id):
-            made.guarded(lambda: made.on_exited(message))()
+    def exited(self, room: str, message: spec.Exited) -> bool:
+        """A template reaped a guest; False if it was none of that room's, or not one that could end."""
+        made = self._alive.get(message.id)
+        if made is None or made.kind.room != room or not made.forked:
+            return False
+        made.guarded(lambda: made.on_exited(message))()
+        return True
 
-    def refused(self, message: spec.Fault) -> bool:
-        """A template could not fork a guest; False if it was none of ours."""
-        if made := self._alive.get(message.id):
-            made.guarded(lambda: made.on_refused(message.message))()
-        return made is not None
+    def refused(self, room: str, message: spec.Fault) -> bool:
+        """A template could not fork a guest; False if it was none of that room's."""
+        made = self._alive.get(message.id)
+        if made is None or made.kind.room != room or not made.forked:
+            return False
+        made.guarded(lambda: made.on_refused(message.message))()
+        return True
 
     def retire(self, room: str) -> None:
         """A room is not asked for anything new; what waits in it ends now, and it with its last execution."""
@@ -126,13 +133,13 @@ class Executions:
             made = Execution(name, kind, uid, group, template, self._loop, stirred)
             wanted = spec.Sandbox(name, slot, made.workdir, kind.walls)
             self._rooms.order(kind.room, wanted, (made.init_end.fileno(), *mine))
-        except OSError:
+        except (OSError, ValueError, OverflowError) as error:
             spec.close_all(guests)
             if made is not None:
-                made.abandon()
+                made.close()
             if group is not None:
                 group.remove()
-            raise
+            raise error if isinstance(error, OSError) else OSError(str(error)) from None
         finally:
             spec.close_all(mine)
         self._slots[name] = slot
@@ -202,7 +209,8 @@ class Executions:
 
     def next_time(self, now: float) -> float:
         """Monotonic time of the next thing to look at."""
-        return min([*(made.next_time(now) for made in self._awake.values()), self._stock_due, now + 5.0])
+        pause = EMPTYING if self._rooms.emptying else IDLE
+        return min([*(made.next_time(now) for made in self._awake.values()), self._stock_due, now + pause])
 
     def on_time(self, now: float) -> None:
         """Look at the clocks, let go of what is empty, renew the stock."""
@@ -222,6 +230,7 @@ class Executions:
         if changed:
             self._rooms.end_retired({made.kind.room for made in self._alive.values()})
             self._restock()
+        self._rooms.remove_groups()
 
     def _stir(self, name: str) -> None:
         """Something is going to happen to an execution."""

@@ -13,7 +13,7 @@ import select
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from . import cgroups, outside, spec
+from . import cgroups, descriptors, outside, spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,8 @@ class Preparation:
         self._changed = changed
         self._init, self.init_end = spec.pair()
         self._init.sock.setblocking(False)
+        self._init.ask_sender()
+        self._placing = False
         self._setup: spec.Channel | None = None
         self._guest_cgroups: tuple[int, ...] = ()
         loop.watch(self._init.fileno(), self._on_init)
@@ -92,6 +94,7 @@ class Preparation:
         """Have init put the job's inputs into its directory, once it stands; the descriptors are ours to close."""
         try:
             if names:
+                self._placing = True
                 self._init.send(spec.Inputs(names), inputs)
             else:
                 self.placed = True
@@ -138,19 +141,29 @@ class Preparation:
             self.close_init()
             self._fail("the sandbox ended while it was built")
             return
-        message, descriptors = received
-        if isinstance(message, spec.Standing) and len(descriptors) == 3 and not self.pidfds:
-            self.pidfds, self.workdir_fd = descriptors[:2], descriptors[2]
-            self.layers = message.layers
-            self._fork_guest()
-            self._changed()
+        message, rights = received
+        if isinstance(message, spec.Standing) and message.id == self.name and len(rights) == 3 and not self.pidfds:
+            self._stand(message, rights)
             return
-        spec.close_all(descriptors)
-        if isinstance(message, spec.Placed) and not self.placed:
-            self.placed = True
+        descriptors.discard(rights)
+        if isinstance(message, spec.Placed) and message.id == self.name and self._placing:
+            self._placing, self.placed = False, True
             self._changed()
             return
         self._fail(message.message if isinstance(message, spec.Fault) else f"init said {message.kind}")
+
+    def _stand(self, message: spec.Standing, rights: list[int]) -> None:
+        """Take the sandbox's descriptors, if they are what they must be: the two processes are going to be killed."""
+        try:
+            outside.stands((rights[0], rights[1]), rights[2], self._init.sender)
+        except (OSError, outside.Unlike) as error:
+            descriptors.discard(rights)
+            self._fail(f"init: {error}")
+            return
+        self.pidfds, self.workdir_fd = rights[:2], rights[2]
+        self.layers = message.layers
+        self._fork_guest()
+        self._changed()
 
     def _fork_guest(self) -> None:
         ours, theirs = spec.pair()
@@ -183,8 +196,8 @@ class Preparation:
             return
         message = received[0] if received else None
         if received:
-            spec.close_all(received[1])
-        if isinstance(message, spec.Locked) and not self.ready:
+            descriptors.discard(received[1])
+        if isinstance(message, spec.Locked) and message.id == self.name and not self.ready:
             self._pid = setup.sender
             self._see(message.layers)
             return
@@ -220,18 +233,19 @@ class Preparation:
         """End the sandbox: init ends with its channel."""
         if self._init.fileno() >= 0:
             self._loop.forget(self._init.fileno())
-            self._init.close()
+            self._init.end()
 
     def close_setup(self) -> None:
         """Let go of the guest."""
         if self._setup is not None:
             self._loop.forget(self._setup.fileno())
-            self._setup.close()
+            self._setup.end()
             self._setup = None
 
     def close(self) -> None:
         """Let go of everything."""
         self.close_init()
+        self.init_end.close()
         self.close_setup()
         for fd in (*self.pidfds, *self._guest_cgroups):
             self._loop.forget(fd)

@@ -14,20 +14,21 @@ import array
 import functools
 import json
 import math
-import os
 import socket
-import struct
 import types
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
+from . import descriptors
+from .descriptors import close_all
 from .messages import (
     CODE_ROOT,
     GUEST_UID,
     Bounds,
     Cancel,
     Demand,
+    Enclosed,
     Ended,
     Exited,
     Fault,
@@ -37,6 +38,7 @@ from .messages import (
     Job,
     Layer,
     Locked,
+    Outer,
     Placed,
     Prefault,
     Prefaulted,
@@ -61,6 +63,7 @@ __all__ = [
     "Cancel",
     "Demand",
     "Channel",
+    "Enclosed",
     "Ended",
     "Exited",
     "Fault",
@@ -72,6 +75,7 @@ __all__ = [
     "MAX_DESCRIPTORS",
     "MAX_MESSAGE",
     "Message",
+    "Outer",
     "Ready",
     "Retire",
     "Prefault",
@@ -102,6 +106,7 @@ class WireError(ValueError):
 
 Message = (
     Room
+    | Enclosed
     | Run
     | Demand
     | Retire
@@ -246,10 +251,6 @@ def decode(data: bytes) -> Message:
     return message
 
 
-_UCRED = struct.Struct("=iII")
-"""struct ucred of unix(7): pid, uid, gid."""
-
-
 class CutError(WireError):
     """Descriptors that came with `message` were lost: this process may have no more (MSG_CTRUNC, recvmsg(2))."""
 
@@ -264,13 +265,18 @@ class Channel:
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
         self._extra = 0
+        self._discard = descriptors.discard
         self.sender = 0
         """Process id of the last message's sender as seen from here, once `ask_sender` was called; from the kernel."""
+
+    def trust(self) -> None:
+        """The peer is ours: what it sent may be closed by this process, which may have threads and no fork to spare."""
+        self._discard = close_all
 
     def ask_sender(self) -> None:
         """Have the kernel say who sends (SO_PASSCRED, unix(7)); call it before the peer can send."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self._extra = socket.CMSG_SPACE(_UCRED.size)
+        self._extra = socket.CMSG_SPACE(descriptors.UCRED.size)
 
     def fileno(self) -> int:
         """For poll(2)."""
@@ -280,11 +286,15 @@ class Channel:
         """Close this end."""
         self.sock.close()
 
-    def send(self, message: Message, descriptors: tuple[int, ...] = ()) -> None:
-        """Send one packet; raises OSError (BlockingIOError on a full non-blocking socket)."""
+    def end(self) -> None:
+        """Close the only copy of this end, on which a peer may have left what it is costly to let go of."""
+        descriptors.end(self.sock)
+
+    def send(self, message: Message, rights: tuple[int, ...] = ()) -> None:
+        """Send one packet, with descriptors; raises OSError (BlockingIOError on a full non-blocking socket)."""
         ancillary = []
-        if descriptors:
-            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+        if rights:
+            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", rights))]
         self.sock.sendmsg([encode(message)], ancillary, socket.MSG_NOSIGNAL)
 
     def receive(self) -> tuple[Message, list[int]] | None:
@@ -292,27 +302,24 @@ class Channel:
 
         Raises OSError, WireError, and CutError for a message of which this process could not take every descriptor.
         """
-        space = socket.CMSG_SPACE(MAX_DESCRIPTORS * array.array("i").itemsize) + self._extra
+        space = descriptors.SPACE + self._extra
         data, ancillary, flags, _ = self.sock.recvmsg(MAX_MESSAGE, space, socket.MSG_CMSG_CLOEXEC)
-        received = array.array("i")
         for level, kind, payload in ancillary:
-            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                received.frombytes(payload[: len(payload) - len(payload) % received.itemsize])
-            elif level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
-                self.sender = _UCRED.unpack(payload)[0]
-        descriptors = received.tolist()
+            if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
+                self.sender = descriptors.UCRED.unpack(payload)[0]
+        received = descriptors.rights(ancillary)
         if not data:
-            close_all(descriptors)
+            self._discard(received)
             return None
         try:
-            if flags & socket.MSG_TRUNC:
+            if flags & socket.MSG_TRUNC or len(received) > MAX_DESCRIPTORS:
                 raise WireError("a packet was cut")
             message = decode(data)
             if flags & socket.MSG_CTRUNC:
                 raise CutError(message)
-            return message, descriptors
+            return message, received
         except WireError:
-            close_all(descriptors)
+            self._discard(received)
             raise
 
 
@@ -325,9 +332,3 @@ def pair() -> tuple[Channel, Channel]:
 def adopt(fd: int) -> Channel:
     """A channel over an inherited descriptor."""
     return Channel(socket.socket(fileno=fd))
-
-
-def close_all(descriptors: list[int] | tuple[int, ...]) -> None:
-    """Close descriptors."""
-    for fd in descriptors:
-        os.close(fd)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from casemate.errors import Busy, SandboxFault
+from casemate.errors import Busy, PolicyError, SandboxFault
 from casemate.launcher import spec
 from casemate.runtime import capacity, process
 
@@ -53,6 +53,8 @@ class NotBegun(SandboxFault):
 def _error(fault: spec.Fault) -> Exception:
     if fault.busy:
         return Busy(fault.message)
+    if fault.refused:
+        return PolicyError(fault.message)
     return (SandboxFault if fault.begun else NotBegun)(fault.message)
 
 
@@ -69,6 +71,7 @@ class Connection:
         finally:
             theirs.close()
             os.close(caller)
+        ours.trust()
         self._channel = ours
         self._lock = threading.Lock()
         self._rooms: dict[str, Future[spec.Ready]] = {}
