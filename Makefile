@@ -17,6 +17,7 @@ setup: $(VENV)/.installed
 
 demo: setup
 	$(BIN)/python -m casemate.cli demo examples --out out
+	@scripts/demo-generate $(BIN)/python out/generated
 
 test: setup
 	@scripts/install-peers crun:crun runc:runc
