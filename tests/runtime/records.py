@@ -28,6 +28,7 @@ NOPARTS = {"kind": "noparts", "verdict": "no_result", "message": "nothing"}
 FACTS = {
     "volume": 6000.0, "area": 2200.0, "bounding_box": [0, 0, 0, 10.5, 20, 30], "center_of_mass": [5, 10, 15],
     "solids": 1, "shells": 1, "faces": 6, "edges": 12, "valid": True,
+    "closed": True, "holes": 0, "symmetric": "xyz",
 }  # fmt: skip
 PART = {"kind": "part", "name": "part", "verdict": "part", "file": "part.step", "facts": FACTS, "message": ""}
 BARE = {"kind": "part", "name": "b", "verdict": "no_solid", "file": None, "facts": None, "message": "a sketch"}

@@ -412,7 +412,6 @@ def of_run(result: RunResult, paths: dict[str, str], exit_status: int) -> RunDoc
     )  # fmt: skip
 
 
-<<<<<<< HEAD
 def of_generation(made: Generation, paths: dict[str, str], exit_status: int) -> GenerationDocument:
     """What came of a prompt."""
     attempts = tuple(
@@ -434,11 +433,11 @@ def of_replay(found: tuple[Replayed, ...], exit_status: int) -> ReplayDocument:
         tuple(ReplayedDocument(one.number, one.result.outcome, one.faults, one.difference) for one in found),
         exit_status,
     )
-=======
+
+
 def of_verification(report: Report, exit_status: int) -> VerifyDocument:
     """A report of the adversarial suite."""
     return VerifyDocument(
         report.profile, report.profile_digest, report.image_digest, report.runtime, dict(report.host), report.began,
         report.seconds, report.ok, counts(report.findings), report.findings, report.not_held, exit_status,
     )  # fmt: skip
->>>>>>> main

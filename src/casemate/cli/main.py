@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import NoReturn
 
-<<<<<<< HEAD
-from casemate.cli import bench, cad, check, demo, doctor, documents, image, policy, run, syscalls, terminal
-=======
 from casemate.cli import (
     bench,
     boundary,
+    cad,
     check,
     demo,
     doctor,
@@ -26,7 +24,6 @@ from casemate.cli import (
     terminal,
     verify,
 )
->>>>>>> main
 from casemate.cli.status import FAULT, INTERRUPTED, USAGE, of_error
 from casemate.errors import CasemateError
 
@@ -45,11 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="casemate", description="Runs model-generated code as if it were hostile.")
     parser.add_argument("--version", action="version", version=metadata.version("casemate"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-<<<<<<< HEAD
-    for module in (run, check, cad, policy, syscalls, image, doctor, demo, bench):
-=======
-    for module in (run, check, policy, syscalls, image, doctor, boundary, verify, demo, bench):
->>>>>>> main
+    for module in (run, check, cad, policy, syscalls, image, doctor, boundary, verify, demo, bench):
         module.add(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of every --json document")
     schema.add_argument("--json", action="store_true", help="it always is")
