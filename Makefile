@@ -1,4 +1,4 @@
-# make demo | test | check | bench | fuzz | syscalls | clean: each sets up what it needs first, and only once.
+# make demo | test | check | bench | fuzz | soak | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
 MINUTES ?= 10
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Whole files to two workers, in the order of tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup demo test check bench fuzz syscalls clean lock
+.PHONY: setup demo test check bench fuzz soak syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -34,6 +34,10 @@ bench: setup
 # For so many minutes; what is found is kept in fuzz/corpus/.
 fuzz: setup $(VENV)/.fuzzing
 	PYTHONPATH=tests $(BIN)/python -m fuzz.run $(MINUTES)
+
+# A tenant's jobs beside another's attacks, for MINUTES: how many were wrong, and how long they took.
+soak: setup
+	PYTHONPATH=tests $(BIN)/python -m escape.test_beside $(MINUTES)
 
 # What the jobs of the tests ask of the kernel; needs strace.
 syscalls: setup

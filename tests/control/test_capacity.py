@@ -19,6 +19,24 @@ def test_more_sandboxes_than_descriptors_allow_is_busy(stock: int) -> None:
     assert told["after"] == "served\n"
 
 
+@pytest.mark.parametrize("keeper", ["warm", "cold"])
+def test_a_caller_without_descriptors_is_busy_and_keeps_its_keeper(keeper: str, profile: str) -> None:
+    assert profile
+    with confined("short_of_files", keeper, "guarded") as running:
+        seen = running.finish(60)
+    assert set(seen["told"]) == {"busy", "served"}
+    assert (seen["told"][0], seen["told"][-1], seen["after"]) == ("busy", "served", "served")
+    assert (seen["keepers"], seen["gone"]) == (1, True)
+
+
+def test_twin_a_message_that_lost_its_descriptors_would_cost_the_keeper(profile: str) -> None:
+    assert profile
+    with confined("short_of_files", "warm", "unguarded") as running:
+        seen = running.finish(60)
+    assert "SandboxFault: the keeper cannot be understood: a packet was cut" in seen["told"]
+    assert seen["keepers"] > 1
+
+
 def state_is_a_file(directory: Path) -> Path:
     (directory / "state").write_text("not a directory", "utf-8")
     return directory / "state"

@@ -8,6 +8,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -120,7 +121,8 @@ def test_a_consumer_that_stops_ends_what_still_runs() -> None:
     results = mapping.completed(iter(["quick", "slow", "slow"]), counted, 2)  # type: ignore[arg-type]
     assert next(results) == (0, "quick")
     results.close()  # type: ignore[attr-defined]
-    assert counted.cancelled == ["slow"]
+    assert counted.cancelled
+    assert set(counted.cancelled) == {"slow"}
 
 
 def test_a_fault_of_ours_is_a_lost_result_and_no_success(
@@ -156,10 +158,7 @@ def test_a_task_that_is_cancelled_ends_its_jobs() -> None:
     counted = Counted()
 
     async def consume() -> None:
-        results = mapping.asynchronous(
-            lambda stop: mapping.completed(["quick", "slow", "slow"], counted, 2, stop=stop)  # type: ignore[arg-type]
-        )
-        async for _ in results:
+        async for _ in mapping.asynchronous(["quick", "slow", "slow"], counted, 2):  # type: ignore[arg-type]
             pass
 
     async def cancel() -> None:
@@ -173,6 +172,108 @@ def test_a_task_that_is_cancelled_ends_its_jobs() -> None:
     asyncio.run(cancel())
     assert counted.cancelled
     assert set(counted.cancelled) == {"slow"}
+
+
+class Waiting:
+    """Gives what it has, then waits for more until it is let go."""
+
+    def __init__(self, *sources: str) -> None:
+        self.sources = sources
+        self.asked = threading.Event()
+        self.more = threading.Event()
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.sources
+        self.asked.set()
+        assert self.more.wait(30)
+        yield "last"
+
+
+@pytest.mark.parametrize("kind", [mapping.ordered, mapping.completed])
+def test_a_result_does_not_wait_for_the_next_source(kind: Any) -> None:
+    sources = Waiting("first")
+    results = kind(sources, Counted(), 2)
+    found = [next(results)]
+    assert sources.asked.wait(30)
+    assert not sources.more.is_set()
+    sources.more.set()
+    assert [*found, *results] == (["first", "last"] if kind is mapping.ordered else [(0, "first"), (1, "last")])
+
+
+@pytest.mark.parametrize("kind", [mapping.ordered, mapping.completed])
+def test_a_source_that_waits_keeps_nobody_from_stopping(kind: Any) -> None:
+    counted = Counted()
+    sources = Waiting("quick", "slow")
+    results = kind(sources, counted, 3)
+    next(results)
+    assert sources.asked.wait(30)
+    results.close()
+    assert counted.cancelled == ["slow"]
+    sources.more.set()
+
+
+def test_a_source_that_waits_keeps_no_task_from_being_cancelled() -> None:
+    counted = Counted()
+    sources = Waiting("quick", "slow")
+
+    async def consume() -> None:
+        async for _ in mapping.asynchronous(sources, counted, 3):  # type: ignore[arg-type]
+            pass
+
+    async def cancel() -> None:
+        task = asyncio.ensure_future(consume())
+        while not (sources.asked.is_set() and counted.waits):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    assert counted.cancelled == ["slow"]
+    sources.more.set()
+
+
+@pytest.mark.parametrize("kind", [mapping.ordered, mapping.completed])
+def test_an_error_of_the_sources_comes_after_the_results_of_what_they_gave(kind: Any) -> None:
+    def sources() -> Iterator[str]:
+        yield from ("0", "1", "2")
+        raise OSError("the disk is gone")
+
+    results = kind(sources(), Counted(), 2)
+    found = [next(results) for _ in range(3)]
+    assert sorted(found) == (["0", "1", "2"] if kind is mapping.ordered else [(0, "0"), (1, "1"), (2, "2")])
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(results)
+
+
+def test_more_maps_than_the_loop_has_threads_wait_for_none_of_them() -> None:
+    counted = Counted()
+
+    async def first(number: int) -> object:
+        async for found in mapping.asynchronous([str(number)], counted, 1):  # type: ignore[arg-type]
+            return found
+        raise AssertionError("no result")
+
+    async def all_of_them() -> list[object]:
+        asyncio.get_running_loop().set_default_executor(Unusable())
+        return await asyncio.gather(*map(first, range(50)))
+
+    assert asyncio.run(all_of_them()) == [(0, str(number)) for number in range(50)]
+
+
+class Unusable(ThreadPoolExecutor):
+    """The loop's own threads, all of them taken."""
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        raise AssertionError("the loop's threads are the application's")
+
+
+def test_an_arun_takes_none_of_the_loops_threads(host: Host, profile: str) -> None:
+    async def both() -> list[bool]:
+        asyncio.get_running_loop().set_default_executor(Unusable())
+        return [result.ok for result in await asyncio.gather(*(host.arun(box(n), profile) for n in (1, 2)))]
+
+    assert asyncio.run(both()) == [True, True]
 
 
 def test_a_cancelled_map_kills_what_runs(host: Host, profile: str) -> None:

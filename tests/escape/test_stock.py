@@ -181,11 +181,12 @@ def test_twin_without_looking_at_the_kind_the_old_policy_holds(tmp_path: Path, p
         assert running.finish(60) == {"ahead": True, "stdout": "134217728\n"}
 
 
-def test_another_image_is_another_room() -> None:
+@pytest.mark.parametrize("year", ["9999", "0001"], ids=["newer", "older"])
+def test_another_image_is_another_room(year: str) -> None:
     with Host(stock=Stock(size=1)) as host:
         request = open_request(host, WHERE)
         with prepared(host, request, 1) as ready:
-            rebuilt = dataclasses.replace(request.image, digest="f" * 64, created="9999-01-01T00:00:00+00:00")
+            rebuilt = dataclasses.replace(request.image, digest="f" * 64, created=f"{year}-01-01T00:00:00+00:00")
             assert not ready.served(run(host, dataclasses.replace(request, image=rebuilt)))
             # Nor is what waited ever handed out again, and its room is gone.
             assert wait_until(lambda: not waiting(host.keeper_pid).keys() & ready.pids.keys(), 10)
@@ -194,7 +195,7 @@ def test_another_image_is_another_room() -> None:
 
 
 def test_twin_without_retiring_the_old_rooms_sandboxes_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Rooms, "_retire_older", lambda *_: None)
+    monkeypatch.setattr(Rooms, "_retire_others", lambda *_: None)
     with Host(stock=Stock(size=1)) as host:
         request = open_request(host, WHERE)
         with prepared(host, request, 1) as ready:

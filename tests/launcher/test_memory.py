@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import mmap
 import os
@@ -127,3 +128,37 @@ def test_a_kernel_that_cannot_prefault_is_slower_and_no_worse(monkeypatch: pytes
     monkeypatch.setattr(syscalls, "madvise", refuse)
     memory.prefault([(4096, 4096), (8192, 4096)], lambda: False)
     assert asked == [syscalls.MADV_POPULATE_WRITE]
+
+
+HUGE = 2 << 20
+
+
+def in_huge_pages(address: int) -> int:
+    """Bytes of the mapping at `address` that are in huge pages (AnonHugePages, proc_pid_smaps(5))."""
+    with open("/proc/self/smaps", encoding="utf-8") as file:
+        inside = False
+        for line in file:
+            if "-" in line.split(" ", 1)[0]:
+                first, last = (int(number, 16) for number in line.split(" ", 1)[0].split("-"))
+                inside = first <= address < last
+            elif inside and line.startswith("AnonHugePages:"):
+                return int(line.split()[1]) << 10
+    raise AssertionError("no such mapping")
+
+
+def test_settled_memory_is_in_huge_pages() -> None:
+    made = mmap.mmap(-1, 4 * HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(made))
+    start = -(-address // HUGE) * HUGE
+    # Written a page at a time while huge pages were not wanted, as a heap grows.
+    made.madvise(mmap.MADV_NOHUGEPAGE)
+    for offset in range(0, 4 * HUGE, mmap.PAGESIZE):
+        made[offset] = 1
+    made.madvise(mmap.MADV_HUGEPAGE)
+    before = in_huge_pages(start)  # a mapping that was merged with its neighbour has the neighbour's
+    try:
+        memory.settle()
+    finally:
+        gc.unfreeze()
+    assert in_huge_pages(start) >= before + 3 * HUGE
+    assert made[0] == made[mmap.PAGESIZE] == 1

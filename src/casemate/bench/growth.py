@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from casemate.bench import census, jobs
-from casemate.bench.measure import Figure, Turns
+from casemate.bench.measure import Figure, Turns, ratio
 from casemate.control.host import Host, Stock
 from casemate.errors import SandboxFault
 
@@ -66,34 +68,51 @@ def _slope(turns: Turns) -> Figure:
 
 
 def _live(kind: str, sizes: tuple[int, ...], turns: Turns) -> Iterator[Figure]:
+    """Beside none: a host with its usual stock, and nothing else on the machine."""
     small = kind == "small"
+
+    @contextmanager
+    def beside(size: int) -> Iterator[Callable[[], object]]:
+        with _filled(size, small=small) if size else Host() as host:
+            yield partial(jobs.empty, host) if small else partial(_reference, host)
+
     for size in sizes:
-        with Host() as alone, _filled(size, small=small) as crowded:
-            alone.warm("cad")
-            job = (lambda host: jobs.empty(host)) if small else (lambda host: jobs.reference(host, "cad")["total"])
-            found = turns.interleaved({"alone": partial(job, alone), "crowded": partial(job, crowded)})
-        value = found["crowded"].median / found["alone"].median
-        detail = f"{found['crowded'].median * 1000:.1f} ms ÷ {found['alone'].median * 1000:.1f} ms"
+        found = turns.alternated({"none": partial(beside, 0), "live": partial(beside, size)})
         what = "empty job" if small else "reference job"
         name = f"{what} beside {size} live {kind} sandboxes ÷ beside none"
-        yield Figure(name, value, "ratio", AIMS.get((kind, size)), detail=detail)
+        yield ratio(name, found["live"], found["none"], AIMS.get((kind, size)))
+
+
+def _reference(host: Host) -> object:
+    return jobs.reference(host, "cad")["total"]
 
 
 def _leftovers(turns: Turns) -> Iterator[Figure]:
-    with Host(stock=Stock(size=0)) as host:
-        jobs.empty(host)
+    with Host() as host:
         peaks = [jobs.good(host.run(jobs.REFERENCE)).usage.memory_peak for _ in range(PEAKS)]
         known = [peak for peak in peaks if peak is not None]
+        jobs.empty(host)
         assert host.keeper_pid is not None
-        before = census.leftovers(host.keeper_pid)
+        before = _steady(host.keeper_pid)
         for number in range(JOBS):
-            jobs.empty(host) if number % 20 else jobs.reference(host, "cad")
+            jobs.reference(host, "cad") if number % 2 else jobs.empty(host)
             if number % 10 == 0:
                 turns.tick()
-        left = census.leftovers(host.keeper_pid) - before
+        left = _steady(host.keeper_pid) - before
     if known:
         detail = f"peak of its cgroup, largest of {len(known)}: {max(known) / MIB:.1f} MiB"
         yield Figure("memory of a CadQuery sandbox with a job", statistics.median(known) / MIB, "MiB", detail=detail)
     total = sum(abs(getattr(left, name)) for name in left.__slots__)
     detail = ", ".join(f"{name} {getattr(left, name):+d}" for name in left.__slots__)
     yield Figure(f"leftovers after {JOBS} jobs", float(total), "things", 0.0, detail=detail)
+
+
+def _steady(keeper: int) -> census.Leftovers:
+    """What is there once the stock is full again: the same count for a second."""
+    found, since = census.leftovers(keeper), time.monotonic()
+    end = since + 30.0
+    while time.monotonic() < min(since + 1.0, end):
+        time.sleep(0.05)
+        if (now := census.leftovers(keeper)) != found:
+            found, since = now, time.monotonic()
+    return found

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 ROUNDS, WARMUP = 20, 3
+SHIFTS = 4
+"""How often settings that cannot be there at the same time follow one another."""
 SETTLE = 0.4
 """Seconds before each turn: what the one before began in the background must not run in the next one's time."""
 
@@ -70,6 +74,21 @@ class Turns:
     rounds: int = ROUNDS
     warmup: int = WARMUP
     tick: Callable[[], None] = lambda: None
+
+    def alternated(
+        self, settings: Mapping[str, Callable[[], AbstractContextManager[Callable[[], object]]]]
+    ) -> dict[str, Series]:
+        """Time what each setting gives while it lasts and nothing of the others is there: SHIFTS of each, by turns.
+
+        The rounds are spread over the shifts; each begins with the warm-up.
+        """
+        samples: dict[str, list[float]] = {name: [] for name in settings}
+        rounds = -(-self.rounds // SHIFTS)
+        for number in range(SHIFTS):
+            for name in list(settings)[:: -1 if number % 2 else 1]:
+                with settings[name]() as work:
+                    samples[name] += dataclasses.replace(self, rounds=rounds).interleaved({name: work})[name].samples
+        return {name: Series(name, tuple(values)) for name, values in samples.items()}
 
     def interleaved(
         self, contenders: Mapping[str, Callable[[], object]], *, warmup: int | None = None, pause: float = SETTLE

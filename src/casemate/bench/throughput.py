@@ -27,18 +27,18 @@ def run(image: Image, turns: Turns) -> Iterator[Figure]:
         lone.warm("cad")
         for at_once in AT_ONCE:
             sources = [jobs.REFERENCE] * max(4, 2 * at_once)
+            once = sources[:at_once]
             contenders: dict[str, Callable[[], object]] = {
                 "plain": partial(_rate, partial(plain.run, sources, at_once), len(sources)),
                 "cad": partial(_rate, partial(jobs.batch, pooled, "cad", sources, at_once), len(sources)),
                 "fast": partial(_rate, partial(jobs.batch, pooled, "cad-fast", sources, at_once), len(sources)),
+                "fresh": partial(_rate, partial(bare.fresh, image, once, at_once), len(once)),
             }
             if at_once == AIMED:
                 lonely = partial(jobs.batch, lone, "cad-fast", sources, at_once)
-                once = sources[:at_once]
                 contenders |= {
                     "fork": partial(_rate, partial(forking.run, sources, at_once), len(sources)),
                     "lone": partial(_rate, lonely, len(sources)),
-                    "fresh": partial(_rate, partial(bare.fresh, image, once, at_once), len(once)),
                 }
             yield from _figures(at_once, turns.interleaved(contenders))
 
@@ -49,9 +49,9 @@ def _figures(at_once: int, measured: Mapping[str, Series]) -> Iterator[Figure]:
     what = f"jobs a second at {at_once} in flight"
     yield _over(f"{what}, cad-fast ÷ unprotected workers", found["fast"], found["plain"], 0.55 if aimed else None)
     yield _over(f"{what}, both stages ÷ unprotected workers", found["cad"], found["plain"], 0.33 if aimed else None)
+    yield _over(f"{what}, cad-fast ÷ fresh processes", found["fast"], found["fresh"], 25.0 if aimed else None)
+    yield _over(f"{what}, both stages ÷ fresh processes", found["cad"], found["fresh"], 15.0 if aimed else None)
     if aimed:
-        yield _over(f"{what}, cad-fast ÷ fresh processes", found["fast"], found["fresh"], 25.0)
-        yield _over(f"{what}, both stages ÷ fresh processes", found["cad"], found["fresh"], 15.0)
         yield _over(f"{what}, walls ÷ the same fork without them", found["fast"], found["fork"], 0.95)
         yield _over(f"{what}, no pool ÷ the same fork without walls", found["lone"], found["fork"])
 

@@ -9,6 +9,7 @@ import os
 import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,7 +22,7 @@ from casemate.control.profiles import CEILING, admit
 from casemate.errors import Busy, Denied, PolicyError, SandboxFault
 from casemate.model import RunResult
 from casemate.policy import HostFacts, Profile, decide, tighten
-from casemate.runtime import images
+from casemate.runtime import capacity, images
 from casemate.runtime.connection import UID_RANGE
 from casemate.runtime.doctor import examine
 from casemate.runtime.rooms import Rooms, Standing, Stock, Template
@@ -35,6 +36,8 @@ STRONGEST = ("cad", "cad-rlimit")
 """CAD profiles, strongest first."""
 PLAIN = ("python", "python-rlimit")
 """The same of plain programs."""
+ARUNS = 64
+"""How many `arun`s of one Host run at a time, each in a thread of its own."""
 
 
 class Host:
@@ -60,6 +63,7 @@ class Host:
         self._ceiling = ceiling
         self._lock = threading.Lock()
         self._facts: HostFacts | None = None
+        self._threads = ThreadPoolExecutor(ARUNS, "casemate-arun")
 
     def __enter__(self) -> Self:
         return self
@@ -72,6 +76,7 @@ class Host:
     def close(self) -> None:
         """Kill what runs, end the keeper, and wait until nothing of it is left; raises SandboxFault if that fails."""
         self._rooms.close()
+        self._threads.shutdown(wait=False)
 
     @property
     def keeper_pid(self) -> int | None:
@@ -112,21 +117,26 @@ class Host:
         deadline: Deadline | float | None = None, *, limits: Mapping[str, float] | None = None, tenant: str = LOCAL,
         actor: str = LOCAL,
     ) -> RunResult:  # fmt: skip
-        """As `run`, without blocking the event loop; cancelling the task kills the job."""
+        """As `run`, without blocking the event loop; cancelling the task kills the job.
+
+        ARUNS of them run at a time; the time that a later one waits for its turn counts against its deadline.
+        """
+        self._rooms.require_open()
         cancellation = runs.Cancellation()
-        waiting = asyncio.ensure_future(
-            asyncio.to_thread(
-                lambda: self.execute(
-                    self.request(source, profile, inputs, deadline, tenant, actor, limits=limits),
-                    cancellation,
-                    lambda _: None,
-                )
+        until = Deadline.after(deadline) if isinstance(deadline, (int, float)) else deadline
+        submitted = self._threads.submit(
+            lambda: self.execute(
+                self.request(source, profile, inputs, until, tenant, actor, limits=limits),
+                cancellation,
+                lambda _: None,
             )
         )
+        waiting = asyncio.wrap_future(submitted)
         try:
             return await asyncio.shield(waiting)
         except asyncio.CancelledError:
             cancellation.request()
+            submitted.cancel()
             await asyncio.wait([waiting])
             raise
 
@@ -140,7 +150,8 @@ class Host:
     ) -> Iterator[RunResult]:
         """Run many scripts, `jobs` at a time (default: one a core); results in the order of the sources.
 
-        `sources` is taken as results are consumed, so it may be endless. A fault of ours is a result with the reason
+        `sources` is taken as results are consumed, in a thread of its own, so it may be endless and may wait; what it
+        raises is raised here after the results of what it gave before. A fault of ours is a result with the reason
         `lost` and never ends the others; Denied (a bad profile or host) is raised.
         """
         return mapping.ordered(sources, self._mapped(profile, limits), mapping.checked(sources, jobs))
@@ -165,8 +176,7 @@ class Host:
         limits: Mapping[str, float] | None = None,
     ) -> AsyncIterator[tuple[int, RunResult]]:
         """As `map_completed`, without blocking the event loop."""
-        run, at_once = self._mapped(profile, limits), mapping.checked(sources, jobs)
-        return mapping.asynchronous(lambda stop: mapping.completed(sources, run, at_once, stop=stop))
+        return mapping.asynchronous(sources, self._mapped(profile, limits), mapping.checked(sources, jobs))
 
     def _mapped(
         self, profile: str, limits: Mapping[str, float] | None
@@ -183,6 +193,7 @@ class Host:
 
         return run
 
+    @capacity.descriptors()
     def request(
         self, source: str | bytes, profile: str, inputs: Mapping[str, bytes] | None, deadline: Deadline | float | None,
         tenant: str, actor: str, *, limits: Mapping[str, float] | None = None, gate: bool = True,
@@ -212,6 +223,7 @@ class Host:
             template="program" if plain else "light" if check_only else "cad",
         )  # fmt: skip
 
+    @capacity.descriptors()
     def execute(
         self, request: runs.Request, cancellation: runs.Cancellation, progress: Callable[[str], None]
     ) -> RunResult:
@@ -224,10 +236,12 @@ class Host:
 
         return runs.run(request, self._leases, standing, cancellation, progress)
 
+    @capacity.descriptors()
     def admitted(self, profile: str) -> Profile:
         """A profile by name or path, if nothing of it is above this host's ceiling; raises PolicyError."""
         return admit(profile, self._ceiling)
 
+    @capacity.descriptors()
     def facts(self) -> HostFacts:
         """What this host can enforce; probed once."""
         self._rooms.require_own_process()

@@ -1,53 +1,25 @@
 """Many sources through one Host: ordered or as they complete, with back-pressure and constant memory.
 
-At most `2 · jobs` sources are taken ahead of what was consumed, so an endless iterable may be given. A fault of ours
-while one runs becomes a result with the reason `lost`; it never ends the others.
+At most `2 · jobs` sources are taken ahead of what was consumed, so an endless iterable may be given. They are taken in
+a thread of their own: a source that waits for its next script holds no result back. A fault of ours while one runs
+becomes a result with the reason `lost`; it never ends the others.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from casemate.control.runs import Cancellation
 from casemate.model import RunResult
 
 AHEAD = 2
-
-
-class Stop:
-    """Lets another thread end a map: it reaches the jobs that run, and those that were about to."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running: set[Cancellation] = set()
-        self.requested = False
-
-    def request(self) -> None:
-        """End it; its iterator stops when the jobs that run are over."""
-        with self._lock:
-            self.requested = True
-            running = list(self._running)
-        for cancellation in running:
-            cancellation.request()
-
-    def begin(self) -> Cancellation:
-        """For one more job."""
-        cancellation = Cancellation()
-        with self._lock:
-            self._running.add(cancellation)
-            requested = self.requested
-        if requested:
-            cancellation.request()
-        return cancellation
-
-    def end(self, cancellation: Cancellation) -> None:
-        """That job is over."""
-        with self._lock:
-            self._running.discard(cancellation)
+Run = Callable[[str | bytes, Cancellation], RunResult]
 
 
 def checked(sources: Iterable[str | bytes], jobs: int | None) -> int:
@@ -66,73 +38,183 @@ def checked(sources: Iterable[str | bytes], jobs: int | None) -> int:
     return jobs
 
 
-def ordered(
-    sources: Iterable[str | bytes], run: Callable[[str | bytes, Cancellation], RunResult], jobs: int
-) -> Iterator[RunResult]:
+class Mapping:
+    """One map under way: takes sources, runs `jobs` of them at a time, and keeps results until they are consumed.
+
+    `changed` is called from any of its threads when `next_result` may give something else than before.
+    """
+
+    def __init__(
+        self, sources: Iterable[str | bytes], run: Run, jobs: int, changed: Callable[[], None] = lambda: None
+    ) -> None:
+        self._sources = iter(sources)
+        self._run = run
+        self._jobs = jobs
+        self._changed = changed
+        self._state = threading.Condition()
+        self._running: dict[Future[RunResult], tuple[int, Cancellation]] = {}
+        self._results: deque[tuple[int, Future[RunResult]]] = deque()
+        self._taken = self._consumed = 0
+        self._in_source = False
+        self._stopped = False
+        self._over = False
+        """True: no more will be taken."""
+        self._error: BaseException | None = None
+        self._pool = ThreadPoolExecutor(jobs, "casemate-map")
+        # Nobody can interrupt a source that waits, so its thread keeps no process from ending.
+        threading.Thread(target=self._take, name="casemate-map-source", daemon=True).start()
+
+    def _take(self) -> None:
+        try:
+            while self._may_take():
+                try:
+                    source = next(self._sources)
+                except StopIteration:
+                    return
+                finally:
+                    with self._state:
+                        self._in_source = False
+                self._begin(source)
+        except BaseException as error:  # the source's own: raised where its results are consumed
+            self._error = error
+        finally:
+            with self._state:
+                self._over = True
+                self._state.notify_all()
+            self._changed()
+
+    def _may_take(self) -> bool:
+        with self._state:
+            self._state.wait_for(
+                lambda: (
+                    self._stopped
+                    or (len(self._running) < self._jobs and self._taken < self._consumed + AHEAD * self._jobs)
+                )
+            )
+            self._in_source = not self._stopped
+            return self._in_source
+
+    def _begin(self, source: str | bytes) -> None:
+        cancellation = Cancellation()
+        with self._state:
+            if self._stopped:
+                return
+            future = self._pool.submit(self._run, source, cancellation)
+            self._running[future] = (self._taken, cancellation)
+            self._taken += 1
+        future.add_done_callback(self._end)
+
+    def _end(self, future: Future[RunResult]) -> None:
+        with self._state:
+            index, _ = self._running.pop(future)
+            self._results.append((index, future))
+            self._state.notify_all()
+        self._changed()
+
+    def next_result(self) -> tuple[int, RunResult] | None:
+        """One that is there, or None; raises what the run of it raised."""
+        with self._state:
+            if not self._results:
+                return None
+            index, future = self._results.popleft()
+        return index, future.result()
+
+    def consumed(self) -> None:
+        """One of the results is the consumer's now: another source may be taken."""
+        with self._state:
+            self._consumed += 1
+            self._state.notify_all()
+
+    def finished(self) -> bool:
+        """True if no result will come any more; raises the sources' own error."""
+        with self._state:
+            over = self._over and not self._running and not self._results
+        if over and self._error is not None:
+            raise self._error
+        return over
+
+    def wait(self) -> None:
+        """Until there is a result, or none will come any more."""
+        with self._state:
+            self._state.wait_for(lambda: self._results or (self._over and not self._running))
+
+    def stop(self) -> None:
+        """Take no more, and kill what runs."""
+        with self._state:
+            self._stopped = True
+            running = [cancellation for _, cancellation in self._running.values()]
+            self._state.notify_all()
+        for cancellation in running:
+            cancellation.request()
+
+    def idle(self) -> bool:
+        """True if nothing runs, and nothing will be begun once this was stopped."""
+        with self._state:
+            return not self._running and (self._over or self._in_source)
+
+    def close(self) -> None:
+        """Stop, and wait until the jobs are over; a source that is waiting is left to itself."""
+        self.stop()
+        with self._state:
+            self._state.wait_for(lambda: self._over or self._in_source)
+        self._pool.shutdown()
+
+
+def ordered(sources: Iterable[str | bytes], run: Run, jobs: int) -> Iterator[RunResult]:
     """Results in the order of the sources."""
     waiting: dict[int, RunResult] = {}
-    turn = [0]
-    for index, result in completed(sources, run, jobs, turn):
+    turn = 0
+    under_way = Mapping(sources, run, jobs)
+    for index, result in _results(under_way):
         waiting[index] = result
-        while turn[0] in waiting:
-            yield waiting.pop(turn[0])
-            turn[0] += 1
+        while turn in waiting:
+            yield waiting.pop(turn)
+            under_way.consumed()
+            turn += 1
 
 
-def completed(
-    sources: Iterable[str | bytes], run: Callable[[str | bytes, Cancellation], RunResult], jobs: int,
-    turn: Sequence[int] | None = None, stop: Stop | None = None,
-) -> Iterator[tuple[int, RunResult]]:  # fmt: skip
-    """(index of the source, result), as they complete; no further than AHEAD · jobs beyond `turn[0]`, if given."""
-    numbered = enumerate(sources)
-    stop = stop or Stop()
-    running: dict[Future[RunResult], tuple[int, Cancellation]] = {}
-    pool = ThreadPoolExecutor(jobs, "casemate-map")
+def completed(sources: Iterable[str | bytes], run: Run, jobs: int) -> Iterator[tuple[int, RunResult]]:
+    """(index of the source, result), as they complete."""
+    under_way = Mapping(sources, run, jobs)
+    for found in _results(under_way):
+        yield found
+        under_way.consumed()
+
+
+def _results(under_way: Mapping) -> Iterator[tuple[int, RunResult]]:
     try:
-        taken = 0
-        more = True
-        while (more or running) and not stop.requested:
-            while more and len(running) < jobs and (turn is None or taken < turn[0] + AHEAD * jobs):
-                try:
-                    index, source = next(numbered)
-                except StopIteration:
-                    more = False
-                    break
-                cancellation = stop.begin()
-                running[pool.submit(run, source, cancellation)] = (index, cancellation)
-                taken = index + 1
-            if running:
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    index, cancellation = running.pop(future)
-                    stop.end(cancellation)
-                    yield index, future.result()
+        while not under_way.finished():
+            under_way.wait()
+            if (found := under_way.next_result()) is not None:
+                yield found
     finally:
         # The consumer has had enough, or failed: what still runs is of no use to anybody.
-        stop.request()
-        pool.shutdown()
+        under_way.close()
 
 
-async def asynchronous(
-    start: Callable[[Stop], Iterator[tuple[int, RunResult]]],
-) -> AsyncIterator[tuple[int, RunResult]]:
-    """The same for a coroutine: each step waits in a thread of its own, and a task that is cancelled ends the jobs."""
-    end = object()
-    stop = Stop()
-    results = start(stop)
-    step: asyncio.Future[object] | None = None
+async def asynchronous(sources: Iterable[str | bytes], run: Run, jobs: int) -> AsyncIterator[tuple[int, RunResult]]:
+    """As `completed`, for a coroutine: no thread waits for a result, and a task that is cancelled ends the jobs."""
+    loop = asyncio.get_running_loop()
+    event = asyncio.Event()
+    under_way = Mapping(sources, run, jobs, lambda: _tell(loop, event))
     try:
-        while True:
-            step = asyncio.ensure_future(asyncio.to_thread(next, results, end))
-            found = await asyncio.shield(step)
-            if found is end:
-                return
-            assert isinstance(found, tuple)
-            yield found
+        while not under_way.finished():
+            event.clear()
+            while (found := under_way.next_result()) is not None:
+                yield found
+                under_way.consumed()
+            if not under_way.finished():
+                await event.wait()
     finally:
-        stop.request()
-        if step is not None and not step.done():
-            await asyncio.wait([step])  # the thread is in the iterator until its jobs are over
-        close = getattr(results, "close", None)
-        if close is not None:
-            await asyncio.to_thread(close)
+        under_way.stop()
+        while True:
+            event.clear()
+            if under_way.idle():
+                break
+            await event.wait()
+        under_way.close()
+
+
+def _tell(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+        loop.call_soon_threadsafe(event.set)

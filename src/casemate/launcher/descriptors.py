@@ -32,25 +32,32 @@ def discard(descriptors: list[int] | tuple[int, ...]) -> None:
     """Close descriptors that a peer chose."""
     if not descriptors:
         return
-    pid, ends = 0, os.pipe()
+    holder: tuple[int, int] | None = None
     with contextlib.suppress(OSError):  # without a child they are closed here
-        pid = _holder(*ends)
+        holder = _holder()
     close_all(descriptors)
-    close_all(ends)
-    if pid:
-        os.waitpid(pid, 0)
+    if holder is not None:
+        os.close(holder[1])
+        os.waitpid(holder[0], 0)
 
 
-def _holder(read: int, write: int) -> int:
-    """A child that holds what we hold until we close the pipe's end for writing, and exits."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.close(write)
-            os.read(read, 1)
-        finally:
-            os._exit(0)
-    return pid
+def _holder() -> tuple[int, int]:
+    """A child that holds what we hold and exits when the descriptor is closed that comes with its pid."""
+    read, write = os.pipe2(os.O_CLOEXEC)
+    try:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(write)
+                os.read(read, 1)
+            finally:
+                os._exit(0)
+    except OSError:
+        os.close(write)
+        raise
+    finally:
+        os.close(read)
+    return pid, write
 
 
 def end(sock: socket.socket) -> None:

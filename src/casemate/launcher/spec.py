@@ -246,6 +246,14 @@ def decode(data: bytes) -> Message:
     return message
 
 
+class CutError(WireError):
+    """Descriptors that came with `message` were lost: this process may have no more (MSG_CTRUNC, recvmsg(2))."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(f"{message.kind}: descriptors were cut")
+        self.message = message
+
+
 class Channel:
     """One end of a SOCK_SEQPACKET pair; a peer that is gone reads as None."""
 
@@ -280,22 +288,30 @@ class Channel:
         self.sock.sendmsg([encode(message)], ancillary, socket.MSG_NOSIGNAL)
 
     def receive(self) -> tuple[Message, list[int]] | None:
-        """The next message and its descriptors (close-on-exec, the caller's to close), or None at end of file."""
+        """The next message and its descriptors (close-on-exec, the caller's to close), or None at end of file.
+
+        Raises OSError, WireError, and CutError for a message of which this process could not take every descriptor.
+        """
         space = descriptors.SPACE + self._extra
         data, ancillary, flags, _ = self.sock.recvmsg(MAX_MESSAGE, space, socket.MSG_CMSG_CLOEXEC)
         for level, kind, payload in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
                 self.sender = descriptors.UCRED.unpack(payload)[0]
         received = descriptors.rights(ancillary)
+        # Whose sender the kernel is asked for is not trusted to have sent what can be closed at once.
+        let_go = descriptors.discard if self._extra else close_all
         if not data:
-            descriptors.discard(received)
+            let_go(received)
             return None
         try:
-            if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC) or len(received) > MAX_DESCRIPTORS:
+            if flags & socket.MSG_TRUNC or len(received) > MAX_DESCRIPTORS:
                 raise WireError("a packet was cut")
-            return decode(data), received
+            message = decode(data)
+            if flags & socket.MSG_CTRUNC:
+                raise CutError(message)
+            return message, received
         except WireError:
-            descriptors.discard(received)
+            let_go(received)
             raise
 
 

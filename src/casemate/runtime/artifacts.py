@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from casemate.launcher import syscalls
 from casemate.model import Artifact
+from casemate.runtime import capacity
 
 _RESOLVE = (
     syscalls.RESOLVE_BENEATH | syscalls.RESOLVE_NO_SYMLINKS | syscalls.RESOLVE_NO_MAGICLINKS | syscalls.RESOLVE_NO_XDEV
@@ -52,6 +53,7 @@ class Collector:
         try:
             fd = syscalls.openat2(self._directory, path, flags, _RESOLVE)
         except (OSError, ValueError) as error:
+            capacity.require(error)
             raise Refused(f"{name}: {error}") from None
         try:
             data = self._read(fd, name)
@@ -117,6 +119,7 @@ def _walk(directory: int, below: str) -> Iterator[tuple[str, str]]:
         except FileNotFoundError:
             continue
         except OSError as error:
+            capacity.require(error)
             yield place, f"{place or below!a}: {error.strerror}"
             continue
         try:

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from casemate.errors import Busy, SandboxFault
 from casemate.launcher import spec
-from casemate.runtime import process
+from casemate.runtime import capacity, process
 
 PACKAGE = Path(__file__).parents[1]
 """Where the launcher, the gate and the guest are read from."""
@@ -151,6 +151,9 @@ class Connection:
                 except ConnectionResetError:
                     # It ended with something of ours unread; what it said before that is still to be had (unix(7)).
                     received = self._channel.receive()
+            except spec.CutError as cut:
+                self._refuse(cut.message)
+                continue
             except (OSError, spec.WireError) as error:
                 why = f"the keeper cannot be understood: {error}"
                 break
@@ -169,6 +172,15 @@ class Connection:
         for future in futures:
             if not future.done():
                 future.set_exception(SandboxFault(why))
+
+    def _refuse(self, message: spec.Message) -> None:
+        """An execution whose output this process has no descriptors for; the keeper and every other one go on."""
+        if isinstance(message, spec.Ended):
+            with self._lock:
+                run = self._runs.pop(message.id, None)
+            self._started.pop(message.id, None)
+            if run is not None:
+                run.set_exception(Busy(capacity.MESSAGE))
 
     def _dispatch(self, message: spec.Message, descriptors: list[int]) -> None:
         if isinstance(message, spec.Ready):

@@ -28,8 +28,8 @@ WARM_TIMEOUT = 120.0
 class Stock:
     """Sandboxes that are built and locked down ahead of demand, so that a job need not wait for that.
 
-    `size` of each kind (profile and stage) that was wanted lately, none older than `age` seconds; all of them together
-    may hold `memory` bytes of their own. A size of 0 means none.
+    `size` of each kind (image, template, walls and limits) that was wanted lately, none older than `age` seconds; all
+    of them together may hold `memory` bytes of their own. A size of 0 means none.
     """
 
     size: int = 2
@@ -108,7 +108,7 @@ class Rooms:
             if key not in self._rooms or connection.lost(self._rooms[key][0]):
                 name = uuid.uuid4().hex[:12]
                 room = spec.Room(name, str(image.root), image.site_packages, (template,))
-                self._retire_older(connection, image, template)
+                self._retire_others(connection, image, template)
                 self._rooms[key] = (name, connection.room(room))
             name, future = self._rooms[key]
         try:
@@ -134,10 +134,10 @@ class Rooms:
                 self._retiring.discard(name)
                 connection.retire(name)
 
-    def _retire_older(self, connection: Connection, image: images.Image, template: Template) -> None:
-        """Rooms of what this image was before it was built anew, each when its last job is over."""
+    def _retire_others(self, connection: Connection, image: images.Image, template: Template) -> None:
+        """Rooms of what else had this image's name, before it was built anew, each when its last job is over."""
         for (other, kind), (name, _) in list(self._rooms.items()):
-            if other.name == image.name and kind == template and other.created < image.created:
+            if other.name == image.name and kind == template and other != image:
                 del self._rooms[other, kind]
                 if self._held[name]:
                     self._retiring.add(name)
