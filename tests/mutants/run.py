@@ -1,0 +1,190 @@
+"""`make mutants`: takes out each guard singly, and looks whether a test fails.
+
+    python -m mutants.run [--only TEXT …] [--again] [--seconds N] [--list] [--report FILE]
+
+Each mutant is a copy of the project with an edit; pytest runs on that copy in the harness (programs/ground.py). What
+came of it is kept in .mutants/results.json, so that a run that was broken off goes on, until mutant or tests change.
+The copy without any edit is run first: a mutant is judged by tests that pass without it. Status 1 if one survived.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import TESTS, confined
+
+from mutants import filters, gates, walls
+from mutants.mutant import Mutant, apply, restore, unique
+from mutants.plugin import REASON
+
+ROOT = TESTS.parent
+STATE = ROOT / ".mutants"
+LEFT_OUT = shutil.ignore_patterns(".*", "out", "dist", "RESULTS.md")
+"""What is not copied: version control, environments, states, results."""
+SECONDS = 200.0
+KILLED, SURVIVED, TIME = "killed", "survived", "out of time"
+
+
+class Unsound(Exception):
+    """The tests do not pass without any mutant, or do not run at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of a mutant; `by` is the test that failed."""
+
+    outcome: str
+    by: str
+    seconds: float
+
+
+class Ground:
+    """A copy of the project to be edited and tested; use it in a `with` block."""
+
+    def __init__(self) -> None:
+        self._place = tempfile.TemporaryDirectory(prefix="casemate-mutants-")
+        self.root = Path(self._place.name) / "project"
+        shutil.copytree(ROOT, self.root, symlinks=True, ignore=LEFT_OUT)
+
+    def __enter__(self) -> Ground:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._place.cleanup()
+
+    def tests(self, arguments: tuple[str, ...], seconds: float = SECONDS) -> dict[str, Any]:
+        """Run pytest on the copy as it is."""
+        with confined("ground", str(self.root), str(seconds), *arguments) as running:
+            told: dict[str, Any] = running.finish(seconds + 60)
+        return told
+
+    def sound(self, arguments: tuple[str, ...]) -> None:
+        """Raise Unsound unless all of these pass, and none is skipped for another reason than the plugin's."""
+        told = self.tests(("-rs", *arguments))
+        skipped = [line for line in told["tail"] if line.startswith("SKIPPED") and REASON not in line]
+        if told["status"] != 0 or skipped:
+            raise Unsound("\n".join([*arguments, *told["tail"][-12:]]))
+
+    def judge(self, mutant: Mutant) -> Found:
+        """Run the tests of one mutant, and the wider ones if it survives those."""
+        before = apply(self.root / "src" / "casemate", mutant)
+        began = time.monotonic()
+        try:
+            for arguments in filter(None, (mutant.tests, mutant.wider)):
+                told = self.tests(arguments)
+                if told["status"] is None:
+                    return Found(TIME, "", time.monotonic() - began)
+                if told["status"] != 0:
+                    return Found(KILLED, _failed(told["tail"]), time.monotonic() - began)
+        finally:
+            restore(before)
+        return Found(SURVIVED, "", time.monotonic() - began)
+
+
+def _failed(tail: list[str]) -> str:
+    for line in reversed(tail):
+        if line.startswith(("FAILED ", "ERROR ")):
+            return line.split(" ", 1)[1].split(" - ")[0].removeprefix("tests/")
+    return tail[-1] if tail else "?"
+
+
+def every() -> tuple[Mutant, ...]:
+    """All mutants, those that need no sandbox first."""
+
+    def made() -> Iterator[Mutant]:
+        yield from filters.mutants()
+        yield from gates.mutants()
+        yield from walls.mutants()
+
+    return unique(made())
+
+
+def _stamp(mutant: Mutant) -> str:
+    """Changes with the mutant, and with the files of its tests."""
+    digest = hashlib.sha256(mutant.key().encode())
+    for argument in mutant.tests:
+        place = ROOT / argument.partition("::")[0]
+        for file in [place] if place.is_file() else sorted(place.glob("*.py")):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def run(mutants: list[Mutant], seconds: float, *, again: bool) -> dict[str, dict[str, Any]]:
+    """Judge those that are not judged yet, for so many seconds; what is known of each."""
+    file = STATE / "results.json"
+    known: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    began, sound = time.monotonic(), set[tuple[str, ...]]()
+    with Ground() as ground:
+        for mutant in mutants:
+            stamp = _stamp(mutant)
+            if not again and known.get(mutant.name, {}).get("stamp") == stamp:
+                continue
+            if time.monotonic() - began > seconds:
+                break
+            for arguments in filter(None, (mutant.tests, mutant.wider)):
+                if arguments not in sound and arguments is mutant.tests:
+                    ground.sound(arguments)
+                    sound.add(arguments)
+            found = ground.judge(mutant)
+            if found.outcome == SURVIVED and mutant.wider and mutant.wider not in sound:
+                sound.add(mutant.wider)
+            known[mutant.name] = {
+                "stamp": stamp, "family": mutant.family, "outcome": found.outcome, "by": found.by,
+                "seconds": round(found.seconds, 1),
+            }  # fmt: skip
+            STATE.mkdir(exist_ok=True)
+            file.write_text(json.dumps(known, indent=1), "utf-8")
+            print(f"{found.outcome:9} {found.seconds:5.1f} s  {mutant.name}  {found.by}", flush=True)
+    return known
+
+
+def report(mutants: tuple[Mutant, ...], known: dict[str, dict[str, Any]]) -> str:
+    """The score by family, and who survived, as Markdown."""
+    rows = ["| family | mutants | run | seen | score |", "|---|--:|--:|--:|--:|"]
+    whole = [0, 0, 0]
+    for family in dict.fromkeys(mutant.family for mutant in mutants):
+        names = [mutant.name for mutant in mutants if mutant.family == family]
+        done = [known[name] for name in names if name in known]
+        seen = [one for one in done if one["outcome"] != SURVIVED]
+        whole = [whole[0] + len(names), whole[1] + len(done), whole[2] + len(seen)]
+        rows.append(_row(family, len(names), len(done), len(seen)))
+    rows.append(_row("**all**", *whole))
+    left = [mutant.name for mutant in mutants if known.get(mutant.name, {}).get("outcome") == SURVIVED]
+    return "\n".join([*rows, "", "Survivors:", "", *(f"- `{name}`" for name in left or ["none"])]) + "\n"
+
+
+def _row(name: str, count: int, done: int, seen: int) -> str:
+    score = f"{100 * seen / done:.1f} %" if done else "–"
+    return f"| {name} | {count} | {done} | {seen} | {score} |"
+
+
+def main() -> int:
+    """Run; the exit status."""
+    parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
+    parser.add_argument("--only", nargs="+", default=[], metavar="TEXT", help="those with one of these in their name")
+    parser.add_argument("--again", action="store_true", help="also those that are judged already")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin none after that time")
+    parser.add_argument("--list", action="store_true", help="name them, and run none")
+    wanted = parser.parse_args()
+    mutants = every()
+    chosen = [m for m in mutants if not wanted.only or any(text in m.name for text in wanted.only)]
+    if wanted.list:
+        print("\n".join(mutant.name for mutant in chosen))
+        return 0
+    known = run(chosen, wanted.seconds, again=wanted.again)
+    print(report(mutants, known))
+    return int(any(known.get(mutant.name, {}).get("outcome") == SURVIVED for mutant in chosen))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

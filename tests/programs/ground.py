@@ -1,0 +1,115 @@
+"""Runs pytest where a mutant can harm nobody; its last line is JSON: {"status": N, "tail": [LINE], "seconds": S}.
+
+Arguments: directory of a copy of the project, seconds, arguments of pytest.
+
+It is in the harness's cgroup already. Here come a pid namespace (nothing outside can be signalled: what a mutant kills
+is in here), a mount namespace in which all is read-only but the copy, /tmp, /run and the cgroups, and a network
+namespace with nothing but its loopback. When the tests are over, or out of time, the pid namespace ends with all in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+from casemate.launcher import syscalls
+
+FLAGS = syscalls.CLONE_NEWNS | syscalls.CLONE_NEWNET | syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+AT_RECURSIVE, MOUNT_ATTR_RDONLY = 0x8000, 1
+
+
+def mounts(copy: str) -> None:
+    """All read-only but what tests write."""
+    syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
+    held = os.open(copy, os.O_PATH | os.O_CLOEXEC)
+    groups = cgroup_mounts()
+    # What is left as it is: cgroups and devices. The rest is remounted one by one, with the flags that it has.
+    for point, flags in own_mounts():
+        if point not in groups and not point.startswith(("/proc", "/dev")):
+            with contextlib.suppress(OSError):
+                syscalls.mount("none", point, None, syscalls.MS_BIND | MS_REMOUNT | syscalls.MS_RDONLY | flags)
+    for place in ("/tmp", "/run", "/var/tmp"):
+        syscalls.mount("tmpfs", place, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=1777,size=2g")
+    os.makedirs(copy, exist_ok=True)
+    syscalls.mount(f"/proc/self/fd/{held}", copy, None, syscalls.MS_BIND | syscalls.MS_REC)
+    os.close(held)
+
+
+MS_REMOUNT = 32
+_FLAGS = {"nosuid": syscalls.MS_NOSUID, "nodev": syscalls.MS_NODEV, "noexec": syscalls.MS_NOEXEC}
+
+
+def own_mounts() -> list[tuple[str, int]]:
+    """Mount points and the flags that a remount must keep."""
+    found = []
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        for line in file:
+            parts = line.split(" ")
+            found.append((parts[4], sum(_FLAGS.get(word, 0) for word in parts[5].split(","))))
+    return found
+
+
+def cgroup_mounts() -> set[str]:
+    """Where cgroups are mounted."""
+    with open("/proc/self/mountinfo", encoding="utf-8") as file:
+        return {line.split(" ")[4] for line in file if line.partition(" - ")[2].startswith("cgroup")}
+
+
+def tests(copy: str, seconds: float, arguments: list[str]) -> None:
+    """As the first process of the pid namespace: run pytest, reap, and end with everything in here."""
+    syscalls.mount("proc", "/proc", "proc", syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC)
+    with socket.socket() as plain:
+        fcntl.ioctl(plain, SIOCSIFFLAGS, struct.pack("16sh", b"lo", IFF_UP))
+    environment = {
+        **os.environ, "PYTHONPATH": f"{copy}/src:{copy}/tests:{copy}", "PYTHONDONTWRITEBYTECODE": "1",
+        "HYPOTHESIS_STORAGE_DIRECTORY": "/tmp/hypothesis",
+    }  # fmt: skip
+    environment.pop("CI", None)
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "mutants.plugin", *arguments]
+    began = time.monotonic()
+    with open("/tmp/output", "w+b") as output:
+        process = subprocess.Popen(
+            command, cwd=copy, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )
+        status, deadline = None, began + seconds
+        while status is None and time.monotonic() < deadline:
+            # Orphans are ours to reap, as tests look whether a process is gone.
+            pid, code = os.waitpid(-1, os.WNOHANG)
+            if pid == process.pid:
+                status = os.waitstatus_to_exitcode(code)
+            elif pid == 0:
+                time.sleep(0.005)
+        output.seek(0)
+        tail = output.read().decode("utf-8", "replace").splitlines()[-30:]
+    told = {"status": status, "tail": tail, "seconds": round(time.monotonic() - began, 1)}
+    os.write(1, json.dumps(told).encode() + b"\n")
+    os._exit(0)
+
+
+def main() -> None:
+    """Set up, and wait for the namespace to end."""
+    copy, seconds, *arguments = sys.argv[1:]
+    syscalls.unshare(FLAGS)
+    mounts(copy)
+    syscalls.unshare(syscalls.CLONE_NEWPID)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
+            tests(copy, float(seconds), arguments)
+        finally:
+            os._exit(1)
+    os.waitpid(pid, 0)
+
+
+if __name__ == "__main__":
+    main()
