@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from casemate.runtime import seccomp, syscall_rules
 from mutants.mutant import Mutant, source
+
+from casemate.runtime import seccomp, syscall_rules
 
 TESTS = ("tests/runtime/test_seccomp.py", "tests/runtime/test_seccomp_attacks.py")
 COMPILER, RULES = "runtime/seccomp.py", "runtime/syscall_rules.py"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from casemate.gate.tables import limits
 from mutants import removals
 from mutants.mutant import Mutant, source
+
+from casemate.gate.tables import limits
 
 TESTS = (
     "tests/gate/test_rules.py",

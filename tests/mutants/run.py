@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from harness import TESTS, confined
-
 from mutants import filters, gates, walls
 from mutants.mutant import Mutant, apply, restore, unique
 from mutants.plugin import REASON
@@ -33,10 +32,6 @@ LEFT_OUT = shutil.ignore_patterns(".*", "out", "dist", "RESULTS.md")
 """What is not copied: version control, environments, states, results."""
 SECONDS = 200.0
 KILLED, SURVIVED, TIME = "killed", "survived", "out of time"
-
-
-class Unsound(Exception):
-    """The tests do not pass without any mutant, or do not run at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +63,14 @@ class Ground:
             told: dict[str, Any] = running.finish(seconds + 60)
         return told
 
-    def sound(self, arguments: tuple[str, ...]) -> None:
-        """Raise Unsound unless all of these pass, and none is skipped for another reason than the plugin's."""
+    def sound(self, arguments: tuple[str, ...]) -> bool:
+        """Whether all of these pass, and none is skipped for another reason than the plugin's; says why not."""
         told = self.tests(("-rs", *arguments))
         skipped = [line for line in told["tail"] if line.startswith("SKIPPED") and REASON not in line]
-        if told["status"] != 0 or skipped:
-            raise Unsound("\n".join([*arguments, *told["tail"][-12:]]))
+        if told["status"] == 0 and not skipped:
+            return True
+        print("\n".join(["without any mutant:", *arguments, *told["tail"][-12:]]), flush=True)
+        return False
 
     def judge(self, mutant: Mutant) -> Found:
         """Run the tests of one mutant, and the wider ones if it survives those."""
@@ -123,7 +120,7 @@ def run(mutants: list[Mutant], seconds: float, *, again: bool) -> dict[str, dict
     """Judge those that are not judged yet, for so many seconds; what is known of each."""
     file = STATE / "results.json"
     known: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    began, sound = time.monotonic(), set[tuple[str, ...]]()
+    began, sound = time.monotonic(), dict[tuple[str, ...], bool]()
     with Ground() as ground:
         for mutant in mutants:
             stamp = _stamp(mutant)
@@ -131,13 +128,11 @@ def run(mutants: list[Mutant], seconds: float, *, again: bool) -> dict[str, dict
                 continue
             if time.monotonic() - began > seconds:
                 break
-            for arguments in filter(None, (mutant.tests, mutant.wider)):
-                if arguments not in sound and arguments is mutant.tests:
-                    ground.sound(arguments)
-                    sound.add(arguments)
+            if mutant.tests not in sound:
+                sound[mutant.tests] = ground.sound(mutant.tests)
+            if not sound[mutant.tests]:
+                continue
             found = ground.judge(mutant)
-            if found.outcome == SURVIVED and mutant.wider and mutant.wider not in sound:
-                sound.add(mutant.wider)
             known[mutant.name] = {
                 "stamp": stamp, "family": mutant.family, "outcome": found.outcome, "by": found.by,
                 "seconds": round(found.seconds, 1),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness import BLIND
+from mutants import removals
+from mutants.mutant import Edit, Mutant, lines, source
 
 from casemate.launcher import steps
 from casemate.launcher.site import Place
-from mutants import removals
-from mutants.mutant import Edit, Mutant, lines, source
 
 UNSEEN: Edit = (
     "launcher/steps.py",
@@ -82,7 +82,7 @@ def table() -> Iterator[Mutant]:
     """Each step at each place, taken out of the table, with nothing left that looks whether it was taken."""
     for step in steps.STEPS:
         for place in sorted(step.places):
-            kept = f"STEPS = tuple(_without(step) for step in STEPS)"
+            kept = "STEPS = tuple(_without(step) for step in STEPS)"
             new = (
                 "def _without(step: Step) -> Step:\n"
                 f"    left = step.places - ({{Place({str(place)!r})}} if step.name == {step.name!r} else set())\n"
