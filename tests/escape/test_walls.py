@@ -33,14 +33,14 @@ Seen = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def seen() -> Seen:
-    """Process (host, room, template, init, exec, guest) → what its files in /proc say (programs/walls.py)."""
+    """Process (host, keeper, room, template, init, exec, guest) → what its files in /proc say (programs/walls.py)."""
     with confined("walls", "-") as running:
         told: Seen = running.finish(60)
     return told
 
 
 def test_every_process_is_there(seen: Seen) -> None:
-    assert set(seen) == {"host", "room", "template", *SANDBOX}
+    assert set(seen) == {"host", "keeper", "room", "template", *SANDBOX}
 
 
 def test_namespaces_are_shared_with_nobody_further_out(seen: Seen) -> None:
@@ -83,8 +83,8 @@ def test_sessions_signals_and_masks_are_as_new(seen: Seen) -> None:
         status = seen[name]["status"]
         assert int(status["SigBlk"], 16) & ~LIBRARY == 0, name
         assert status["Umask"] == "0077", name
-    sessions = {seen[name]["status"]["NSsid"].split()[0] for name in ("host", "room", *SANDBOX)}
-    assert len(sessions) == 5
+    sessions = {seen[name]["status"]["NSsid"].split()[0] for name in ("host", "keeper", "room", *SANDBOX)}
+    assert len(sessions) == 6
     # The room's first process is an interpreter, with what every interpreter ignores and catches.
     for name in SANDBOX:
         for kind in ("SigCgt", "SigIgn"):

@@ -72,20 +72,18 @@ class Ground:
         print("\n".join(["without any mutant:", *arguments, *told["tail"][-12:]]), flush=True)
         return False
 
-    def judge(self, mutant: Mutant) -> Found:
-        """Run the tests of one mutant, and the wider ones if it survives those."""
+    def judge(self, mutant: Mutant, arguments: tuple[str, ...]) -> Found:
+        """Run these tests on one mutant."""
         before = apply(self.root / "src" / "casemate", mutant)
         began = time.monotonic()
         try:
-            for arguments in filter(None, (mutant.tests, mutant.wider)):
-                told = self.tests(arguments)
-                if told["status"] is None:
-                    return Found(TIME, "", time.monotonic() - began)
-                if told["status"] != 0:
-                    return Found(KILLED, _failed(told["tail"]), time.monotonic() - began)
+            told = self.tests(arguments)
         finally:
             restore(before)
-        return Found(SURVIVED, "", time.monotonic() - began)
+        took = time.monotonic() - began
+        if told["status"] is None:
+            return Found(TIME, "", took)
+        return Found(KILLED, _failed(told["tail"]), took) if told["status"] else Found(SURVIVED, "", took)
 
 
 def _failed(tail: list[str]) -> str:
@@ -106,41 +104,66 @@ def every() -> tuple[Mutant, ...]:
     return unique(made())
 
 
-def _stamp(mutant: Mutant) -> str:
-    """Changes with the mutant, and with the files of its tests."""
-    digest = hashlib.sha256(mutant.key().encode())
-    for argument in mutant.tests:
-        place = ROOT / argument.partition("::")[0]
-        for file in [place] if place.is_file() else sorted(place.glob("*.py")):
+def _files(*names: str) -> str:
+    """Changes with the files that pytest's arguments name, and with those of directories."""
+    digest = hashlib.sha256()
+    for name in names:
+        place = ROOT / name.partition("::")[0]
+        for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
             digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def run(mutants: list[Mutant], seconds: float, *, again: bool) -> dict[str, dict[str, Any]]:
+class Results:
+    """What is known of mutants, and of tests that pass without any; kept in a file."""
+
+    def __init__(self) -> None:
+        self._file = STATE / "results.json"
+        kept = json.loads(self._file.read_text("utf-8")) if self._file.exists() else {}
+        self.mutants: dict[str, dict[str, Any]] = kept.get("mutants", {})
+        self.sound: dict[str, str] = kept.get("sound", {})
+
+    def keep(self) -> None:
+        """Write it down."""
+        STATE.mkdir(exist_ok=True)
+        self._file.write_text(json.dumps({"mutants": self.mutants, "sound": self.sound}, indent=1), "utf-8")
+
+
+def run(mutants: list[Mutant], seconds: float, *, again: bool) -> Results:
     """Judge those that are not judged yet, for so many seconds; what is known of each."""
-    file = STATE / "results.json"
-    known: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    began, sound = time.monotonic(), dict[tuple[str, ...], bool]()
+    results, began = Results(), time.monotonic()
+    code = _files("src", "tests/harness.py", "tests/programs")
     with Ground() as ground:
+
+        def sound(arguments: tuple[str, ...]) -> bool:
+            name, stamp = " ".join(arguments), f"{code} {_files(*arguments)}"
+            if results.sound.get(name) != stamp and ground.sound(arguments):
+                results.sound[name] = stamp
+                results.keep()
+            return results.sound.get(name) == stamp
+
         for mutant in mutants:
-            stamp = _stamp(mutant)
-            if not again and known.get(mutant.name, {}).get("stamp") == stamp:
+            stamp = f"{mutant.key()} {_files(*mutant.tests)}"
+            if not again and results.mutants.get(mutant.name, {}).get("stamp") == stamp:
                 continue
             if time.monotonic() - began > seconds:
                 break
-            if mutant.tests not in sound:
-                sound[mutant.tests] = ground.sound(mutant.tests)
-            if not sound[mutant.tests]:
-                continue
-            found = ground.judge(mutant)
-            known[mutant.name] = {
-                "stamp": stamp, "family": mutant.family, "outcome": found.outcome, "by": found.by,
-                "seconds": round(found.seconds, 1),
+            found = None
+            for arguments in filter(None, (mutant.tests, mutant.wider)):
+                if not sound(arguments):
+                    found = None
+                    break
+                found = ground.judge(mutant, arguments)
+                if found.outcome != SURVIVED:
+                    break
+            if found is None:
+                continue  # nothing can be said
+            results.mutants[mutant.name] = {
+                "stamp": stamp, "outcome": found.outcome, "by": found.by, "seconds": round(found.seconds, 1),
             }  # fmt: skip
-            STATE.mkdir(exist_ok=True)
-            file.write_text(json.dumps(known, indent=1), "utf-8")
+            results.keep()
             print(f"{found.outcome:9} {found.seconds:5.1f} s  {mutant.name}  {found.by}", flush=True)
-    return known
+    return results
 
 
 def report(mutants: tuple[Mutant, ...], known: dict[str, dict[str, Any]]) -> str:
@@ -176,7 +199,7 @@ def main() -> int:
     if wanted.list:
         print("\n".join(mutant.name for mutant in chosen))
         return 0
-    known = run(chosen, wanted.seconds, again=wanted.again)
+    known = run(chosen, wanted.seconds, again=wanted.again).mutants
     print(report(mutants, known))
     return int(any(known.get(mutant.name, {}).get("outcome") == SURVIVED for mutant in chosen))
 

@@ -17,10 +17,10 @@ def test_a_guard_that_is_gone_is_seen_and_a_change_of_words_is_not() -> None:
     with run.Ground() as ground:
         file = ground.root / "src" / "casemate" / "gate" / "source.py"
         before = file.read_bytes()
-        found = ground.judge(Mutant("gate", "not strict", (STRICT,), TESTS))
+        found = ground.judge(Mutant("gate", "not strict", (STRICT,), TESTS), TESTS)
         assert (found.outcome, found.by.split("::")[0]) == (run.KILLED, "gate/test_source.py")
         assert file.read_bytes() == before
-        assert ground.judge(Mutant("gate", "words", (PLAIN,), TESTS)).outcome == run.SURVIVED
+        assert ground.judge(Mutant("gate", "words", (PLAIN,), TESTS), TESTS).outcome == run.SURVIVED
 
 
 def test_every_mutant_fits_the_package_as_it_is() -> None:

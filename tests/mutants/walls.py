@@ -9,7 +9,6 @@ from mutants import removals
 from mutants.mutant import Edit, Mutant, lines, source
 
 from casemate.launcher import steps
-from casemate.launcher.site import Place
 
 UNSEEN: Edit = (
     "launcher/steps.py",
@@ -19,16 +18,12 @@ UNSEEN: Edit = (
 )
 """Takes the read-backs away, which would stop a launcher without the guard: an attack has to see it then."""
 BARE = (UNSEEN, BLIND)
+WALLS = ("tests/escape/test_walls.py",)
 ATTACKS = (
-    "tests/escape/test_guards.py", "tests/escape/test_programs.py", "tests/escape/test_walls.py",
+    "tests/escape/test_guards.py", "tests/escape/test_programs.py", "tests/escape/test_limits.py",
     "tests/escape/test_descriptors.py",
 )  # fmt: skip
 EXHAUST = ("tests/escape/test_limits.py",)
-WIDER = (
-    "tests/escape/test_limits.py", "tests/escape/test_neighbours.py", "tests/escape/test_next_job.py",
-    "tests/escape/test_program_snippets.py", "tests/escape/test_stock.py",
-)  # fmt: skip
-LAUNCHER = ("tests/launcher",)
 READBACKS = ("tests/launcher/test_readbacks.py", "tests/launcher/test_steps.py")
 LOCKDOWN, ENCLOSE, MOUNTS = "launcher/lockdown.py", "launcher/enclose.py", "launcher/mounts.py"
 
@@ -53,8 +48,8 @@ def mutants() -> Iterator[Mutant]:
 def readbacks() -> Iterator[Mutant]:
     """What a step asks of the kernel afterwards, and what the keeper sees from outside."""
     for file in (LOCKDOWN, ENCLOSE, "launcher/site.py"):
-        yield from _made("read-back", removals.calls(file, "require"), READBACKS, (), ATTACKS[:1])
-        yield from _made("read-back", removals.raising(file), READBACKS, (), ATTACKS[:1])
+        yield from _made("read-back", removals.calls(file, "require"), READBACKS)
+        yield from _made("read-back", removals.raising(file), READBACKS)
     yield from _made("read-back", removals.raising("launcher/mount_table.py"), READBACKS)
     outside = ("tests/launcher/test_outside.py", "tests/escape/test_stock.py")
     yield from _made("look from outside", removals.raising("launcher/outside.py"), outside)
@@ -90,25 +85,21 @@ def table() -> Iterator[Mutant]:
                 f"{kept}\n\n\ndef take("
             )
             edit = ("launcher/steps.py", "def take(", new)
-            tests = ATTACKS + (EXHAUST if step.name == "limits" else ())
-            if place is not Place.GUEST:
-                tests = ("tests/escape/test_walls.py", *ATTACKS[:2])
-            yield Mutant("step", f"step: {place}.{step.name}", (edit, *BARE), tests, WIDER)
+            yield Mutant("step", f"step: {place}.{step.name}", (edit, *BARE), WALLS, ATTACKS)
 
 
 def mounts() -> Iterator[Mutant]:
     """Each flag of a mount, each mask and mount option."""
-    tests = ("tests/escape/test_walls.py", *ATTACKS[:2])
     for prefix in ("MS_RDONLY", "MS_NOSUID", "MS_NODEV", "MS_NOEXEC"):
-        yield from _made("mount", removals.flags(MOUNTS, prefix), tests, BARE)
-    yield from _made("mount", removals.calls(MOUNTS, "mount_setattr"), tests, BARE)
+        yield from _made("mount", removals.flags(MOUNTS, prefix), WALLS, BARE, ATTACKS)
+    yield from _made("mount", removals.calls(MOUNTS, "mount_setattr"), WALLS, BARE, ATTACKS)
     for option in ("hidepid=invisible", "subset=pid"):
         edit = (
             MOUNTS,
             'PROC = ("hidepid=invisible", "subset=pid")',
             f"PROC = {tuple({'hidepid=invisible', 'subset=pid'} - {option})}",
         )
-        yield Mutant("mount", f"mount: /proc without {option}", (edit, *BARE), tests)
+        yield Mutant("mount", f"mount: /proc without {option}", (edit, *BARE), WALLS, ATTACKS)
     for old, new in (
         ("size={walls.disk_bytes},nr_inodes={walls.inodes}", "size=1g,nr_inodes={walls.inodes}"),
         ("size={walls.disk_bytes},nr_inodes={walls.inodes}", "size={walls.disk_bytes},nr_inodes=1m"),
@@ -125,35 +116,37 @@ def mounts() -> Iterator[Mutant]:
         "mount",
         "mount: no masks over /proc",
         ((MOUNTS, "        for path in beside_processes():\n", "        for path in ():\n"), *BARE),
-        tests,
+        WALLS,
+        ATTACKS,
     )
     yield Mutant(
         "mount",
-        "mount: /tmp belongs to init",
+        "mount: a job directory for everyone",
         (
             (MOUNTS, "    os.mkdir(workdir, 0o700)\n", "    os.mkdir(workdir, 0o777)\n    os.chmod(workdir, 0o777)\n"),
             *BARE,
         ),
-        tests,
+        WALLS,
+        ATTACKS,
     )
     yield Mutant(
         "mount",
         "mount: the old root stays",
         ((MOUNTS, '    syscalls.umount(".", syscalls.MNT_DETACH)\n', ""), *BARE),
-        tests,
+        WALLS,
+        ATTACKS,
     )
 
 
 def namespaces() -> Iterator[Mutant]:
     """Each namespace of a room, a sandbox and an execution."""
-    tests = ("tests/escape/test_walls.py", *ATTACKS[:2])
     for file in ("launcher/room.py", "launcher/init.py"):
         for name, edit in removals.flags(file, "CLONE_"):
             if "NEWPID" in name:
                 continue  # then the launcher's own unshare(CLONE_NEWPID) makes it all the same
-            yield Mutant("namespace", f"namespace: {file.rpartition('/')[2]}: {name}", (edit, *BARE), tests, WIDER[1:])
+            yield Mutant("namespace", f"namespace: {file.rpartition('/')[2]}: {name}", (edit, *BARE), WALLS, ATTACKS)
     for name, edit in removals.flags("launcher/site.py", "CLONE_"):
-        yield Mutant("namespace", f"namespace: guest joins: {name}", (edit, *BARE), tests, WIDER[1:])
+        yield Mutant("namespace", f"namespace: guest joins: {name}", (edit, *BARE), WALLS, ATTACKS)
 
 
 def limits() -> Iterator[Mutant]:
@@ -166,7 +159,7 @@ def limits() -> Iterator[Mutant]:
             "rlimit",
             f"rlimit: {name}",
             (lines(LOCKDOWN, number + 1, number + 1, ""),),
-            ("tests/escape/test_walls.py", *EXHAUST),
+            WALLS,
             ATTACKS,
         )
     groups = ("tests/launcher/test_cgroups.py", "tests/launcher/test_cgroups_group.py")
@@ -176,20 +169,20 @@ def limits() -> Iterator[Mutant]:
         "cgroup",
         "cgroup: nobody is moved",
         ((ENCLOSE, '        os.write(fd, b"0")\n', "        pass\n"), *BARE),
-        ("tests/escape/test_walls.py", *EXHAUST),
+        WALLS,
     )
 
 
 def lockdown() -> Iterator[Mutant]:
     """Each act of a step of the guest's, and each right of Landlock."""
     functions = ("session", "descriptors", "guest_identity", "capabilities", "environment")
-    yield from _made("lockdown", removals.statements(LOCKDOWN, *functions), ATTACKS, BARE, WIDER[1:])
+    yield from _made("lockdown", removals.statements(LOCKDOWN, *functions), WALLS, BARE, ATTACKS)
     yield from _made(
         "lockdown",
         removals.statements(ENCLOSE, "become", "enter_user_namespace"),
-        ("tests/escape/test_walls.py", *ATTACKS[:2]),
+        WALLS,
         BARE,
-        WIDER[1:],
+        ATTACKS,
     )
     system = "launcher/syscalls.py"
     for what, old, new in (
@@ -199,9 +192,7 @@ def lockdown() -> Iterator[Mutant]:
         ("makes sockets and FIFOs", "(_NAMED if walls.sockets else 0)", "_NAMED"),
         ("writes where it may only read", "_WRITE | written if walls.writable else _READ", "_WRITE | written"),
     ):
-        yield Mutant(
-            "landlock", f"landlock: {what}", ((LOCKDOWN, old, new), *BARE), ("tests/escape/test_walls.py", *ATTACKS[:2])
-        )
+        yield Mutant("landlock", f"landlock: {what}", ((LOCKDOWN, old, new), *BARE), ATTACKS)
     for what, old, new in (
         ("network", "network = 0b11 if abi >= 4 and not tcp else 0", "network = 0"),
         ("scopes", "scopes = LANDLOCK_SCOPES if abi >= 6 else 0", "scopes = 0"),
@@ -210,5 +201,6 @@ def lockdown() -> Iterator[Mutant]:
             "landlock",
             f"landlock: no {what}",
             ((system, old, new), *BARE),
-            ("tests/escape/test_walls.py", "tests/launcher/test_syscalls.py", *ATTACKS[:2]),
+            ("tests/launcher/test_syscalls.py",),
+            ATTACKS,
         )

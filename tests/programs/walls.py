@@ -71,7 +71,7 @@ with casemate.Host(stock=casemate.Stock(size=1)) as host:
     with prepared(host, request, 1) as ready:
         [guest] = ready.pids.values()
         wall = os.readlink(f"/proc/{guest}/ns/user")
-        found = {"host": os.getpid(), "guest": guest}
+        found = {"host": os.getpid(), "keeper": host.keeper_pid, "guest": guest}
         for pid in descendants(host.keeper_pid):
             ids = fields(pid).get("NSpid", "").split()
             if len(ids) == 2:
