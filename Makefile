@@ -1,4 +1,4 @@
-# make demo | test | check | bench | fuzz | mutants | soak | syscalls | clean: each sets up what it needs first, and only once.
+# make demo | test | check | test-vm | bench | soak | fuzz | mutants | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
 MINUTES ?= 10
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Whole files to two workers, in the order of tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup demo test check bench fuzz mutants soak syscalls clean lock
+.PHONY: setup demo test check test-vm bench soak fuzz mutants syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -27,9 +27,17 @@ check: setup
 	$(BIN)/mypy
 	$(PYTEST)
 
+# In a virtual machine with cgroup v2; as root. Under emulation it is slow, which is why it is not part of `test`.
+test-vm: setup
+	@scripts/test-vm
+
 bench: setup
 	@scripts/install-peers
 	$(BIN)/casemate bench --out bench/RESULTS.md
+
+# A tenant's jobs beside another's attacks, for MINUTES: how many were wrong, and how long they took.
+soak: setup
+	PYTHONPATH=tests $(BIN)/python -m escape.test_beside $(MINUTES)
 
 # For so many minutes; what is found is kept in fuzz/corpus/.
 fuzz: setup $(VENV)/.fuzzing
@@ -38,10 +46,6 @@ fuzz: setup $(VENV)/.fuzzing
 # Each guard taken out singly: a test must fail. Takes hours, and goes on where it was broken off; ONLY='step: mount:'.
 mutants: setup
 	PYTHONPATH=tests $(BIN)/python -m mutants.run $(if $(ONLY),--only $(ONLY))
-
-# A tenant's jobs beside another's attacks, for MINUTES: how many were wrong, and how long they took.
-soak: setup
-	PYTHONPATH=tests $(BIN)/python -m escape.test_beside $(MINUTES)
 
 # What the jobs of the tests ask of the kernel; needs strace.
 syscalls: setup

@@ -1,7 +1,8 @@
 """Runs an attack on a sandbox where it can hurt nobody: a process of its own under a cgroup that is made around it.
 
-The group is made below the one this process is in, never at a hierarchy's root, and everything in it is killed at the
-end: 512 tasks, 4 GiB, one CPU and a half. Without the controllers the attack does not run, and on CI that is a failure.
+The fence is `casemate.verify.harness`: a group below the one this process is in, never at a hierarchy's root, in which
+everything is killed at the end: 512 tasks, 4 GiB, one CPU and a half. Without the controllers the attack does not run,
+and on CI that is a failure.
 """
 
 from __future__ import annotations
@@ -9,12 +10,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
-import time
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,24 +20,29 @@ from typing import Any
 import pytest
 from processes import wait_until
 
-import casemate
 from casemate.launcher import cgroups
+from casemate.verify.harness import BLIND, Bounds, NoHarness, fence, weakened
 
-MEMORY = 4 << 30
-TASKS = 512
-CPUS = 1.5
+__all__ = [
+    "BLIND",
+    "Confined",
+    "Launch",
+    "DATA",
+    "PROGRAMS",
+    "TESTS",
+    "attack",
+    "confined",
+    "launches",
+    "successive",
+    "two_jobs",
+    "until_script_runs",
+    "wait_until",
+    "weakened",
+]
+BOUNDS = Bounds(memory=4 << 30, tasks=512, cpus=1.5)
 DATA = Path(__file__).parent / "data"
-PACKAGE = Path(casemate.__file__).parent
 TESTS = Path(__file__).parent
 PROGRAMS = TESTS / "programs"
-
-_ENTER = """
-import os, sys
-for fd in sys.argv[1].split(","):
-    os.write(int(fd), b"0")
-    os.close(int(fd))
-os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
-"""
 
 
 @dataclass(frozen=True)
@@ -59,38 +61,15 @@ class Confined:
 
 @contextlib.contextmanager
 def confined(program: str, *arguments: str) -> Iterator[Confined]:
-    """Start `programs/PROGRAM.py` with `arguments` under a new cgroup; all of it is killed at the end."""
-    group = cgroups.keeper_group(cgroups.survey(), f"casemate-test-{uuid.uuid4().hex[:12]}")
-    if group is None:
-        pytest.skip("no cgroup can be made around an attack")
-    inner = group.child("all")
-    inner.limit(memory=MEMORY, processes=TASKS, cpus=CPUS)
-    procs = inner.open_procs()
-    process = subprocess.Popen(
-        [sys.executable, "-c", _ENTER, ",".join(map(str, procs)), str(PROGRAMS / f"{program}.py"), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        pass_fds=procs,
-        env={**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")},
-    )
-    for fd in procs:
-        os.close(fd)
-    try:
-        yield Confined(process, inner)
-    finally:
-        deadline = time.monotonic() + 30
-        while not group.remove():
-            group.kill()
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-            assert time.monotonic() < deadline, f"still there: {group.members()}"
-            wait_until(lambda: not group.members(), 1.0)
-        process.wait(5)
-        for pipe in (process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
+    """Start `programs/PROGRAM.py` with `arguments` behind the fence; all of it is killed at the end."""
+    argv = [sys.executable, str(PROGRAMS / f"{program}.py"), *arguments]
+    env = {**os.environ, "PYTHONPATH": f"{TESTS}:{TESTS.parent}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")}
+    with contextlib.ExitStack() as stack:
+        try:
+            process, group = stack.enter_context(fence(argv, env, BOUNDS))
+        except NoHarness as why:
+            pytest.skip(str(why))
+        yield Confined(process, group)
 
 
 def two_jobs(
@@ -189,26 +168,6 @@ def launches(directory: Path, wanted: Sequence[Launch]) -> dict[Launch, dict[str
     seen = dict(zip(wanted, told, strict=True))
     assert all(found.get("ahead", each.ahead) is each.ahead for each, found in seen.items())
     return seen
-
-
-BLIND = (
-    "launcher/outside.py",
-    "    for name in _EMPTY:",
-    '    return spec.Layer("keeper.outside", False, ""), set()\n    for name in _EMPTY:',
-)
-"""An edit that takes the look from outside away."""
-
-
-def weakened(directory: Path, edits: Sequence[tuple[str, str, str]]) -> Path:
-    """A copy of the package with edits, each of which must match exactly once."""
-    package = directory / "weakened"
-    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__", "images"))
-    for name, old, new in edits:
-        file = package / name
-        text = file.read_text("utf-8")
-        assert text.count(old) == 1, f"{name}: {text.count(old)} times {old!r}"
-        file.write_text(text.replace(old, new), "utf-8")
-    return package
 
 
 def until_script_runs(attack: Confined) -> int:

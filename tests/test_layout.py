@@ -28,7 +28,15 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "control": (frozenset({"model", "errors", "policy", "runtime", "egress"}), frozenset({"platformdirs", "pydantic"})),
     "api": (frozenset({"model", "errors", "policy", "control"}), frozenset({"pydantic"})),
     "cad": (frozenset({"model", "errors", "policy", "control"}), frozenset({"pydantic"})),
-    "verify": (frozenset({"model", "errors", "policy", "control"}), frozenset()),
+    # It looks at sandboxes from outside, with libseccomp's tables and kernel calls that Python lacks; its harness makes
+    # cgroups, uid blocks and namespaces around the whole.
+    "verify": (
+        frozenset(
+            {"model", "errors", "policy", "control", "runtime"}
+            | {f"launcher.{name}" for name in ("syscalls", "cgroups", "claims", "usermaps")}
+        ),
+        frozenset(),
+    ),
     # A program, not a module: what people run instead of a sandbox, with the image's packages and the guest's code.
     "bench/worker": (frozenset({"guest", "launcher.memory"}), frozenset({"OCP", "build123d", "cadquery"})),
     "bench": (frozenset({"model", "errors", "policy", "control", "runtime"}), frozenset()),
@@ -53,13 +61,24 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
 }
 DATA = ("images", "profiles")
+INSIDE = ("verify/probes",)
+"""Programs that only ever run in a sandbox, as the source of a job."""
 
 STARTERS = frozenset(
     {"fork", "forkpty", "posix_spawn", "posix_spawnp", "popen", "system", "startfile"}
     | {f"{verb}{suffix}" for verb in ("exec", "spawn") for suffix in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")}
 )
 STARTING_MODULES = frozenset({"subprocess", "multiprocessing", "pty", "_posixsubprocess"})
-MAY_START = ("launcher/", "runtime/process.py", "bench/bare.py", "bench/peers.py", "bench/stage.py", "bench/worker.py")
+MAY_START = (
+    "launcher/",
+    "runtime/process.py",
+    "bench/bare.py",
+    "bench/peers.py",
+    "bench/stage.py",
+    "bench/worker.py",
+    "verify/harness.py",
+    "verify/enclose.py",
+)
 MAY_USE_CTYPES = ("launcher/syscalls.py",)
 
 
@@ -67,7 +86,7 @@ def modules(source: Path) -> Iterator[tuple[str, ast.Module]]:
     """Every module of the package with its path relative to it; image data is not part of the program."""
     for path in sorted(source.rglob("*.py")):
         name = path.relative_to(source).as_posix()
-        if not name.startswith(tuple(f"{folder}/" for folder in DATA)):
+        if not name.startswith(tuple(f"{folder}/" for folder in (*DATA, *INSIDE))):
             yield name, ast.parse(path.read_bytes(), name)
 
 

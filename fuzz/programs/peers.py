@@ -110,7 +110,7 @@ class Ground:
         with contextlib.closing(finished):
             ended, text = finished.facts, os.pread(finished.stdout, 1000, 0).decode()
         whole = (ended.reason, ended.exit_code, text) == ("exited", 0, f"{TOKEN} given\n")
-        well = whole or ended.reason == "cancelled"
+        well = whole or ended.reason in ("cancelled", "lost")
         return ended.reason if well else f"{ended.reason} {ended.exit_code} {text[:40]!r}"
 
     def hostile(self, case: bytes, place: str) -> str:
@@ -124,7 +124,7 @@ class Ground:
             if not self._rooms["other"].connection.alive:
                 raise Wrong(f"{fault}") from None
         # A guest that has its job is the untrusted process: how it ends and what it prints is its own affair.
-        if place in INNER and place not in GUEST and said not in ("fault", "cancelled", "exited"):
+        if place in INNER and place not in GUEST and said not in ("fault", "cancelled", "exited", "lost"):
             raise Wrong(f"the script of a hostile sandbox: {said}")
         self._job("other")
         if place in INNER:

@@ -76,7 +76,7 @@ def test_memory_in_small_pieces_is_the_cgroups(told: dict[str, dict[str, Any]], 
 
 
 def _groups(directories: tuple[str, ...]) -> list[Path]:
-    return [path for top in directories for path in Path(top).glob("casemate-*") if path.is_dir()]
+    return [path for top in directories for path in Path(top).glob("casemate-[0-9]*") if path.is_dir()]
 
 
 def test_kill_of_the_caller_leaves_nothing() -> None:

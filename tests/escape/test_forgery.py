@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,3 +38,22 @@ def test_twin_facts_of_the_scripts_own_process_are_what_it_likes(seen: dict[str,
     result = seen["own/asks_itself.py"]
     assert "42.0 True" in result["output"]
     assert result["volumes"] == [pytest.approx(1000)]
+
+
+# What becomes of an honest box of 6000 when each is appended to it; the rest end before it is looked at.
+ENDS = {"002", "024", "026"}
+
+
+def test_what_forges_a_result_changes_nothing_of_an_honest_one(tmp_path: Path) -> None:
+    forgeries = sorted((DATA / "attacks" / "result").glob("*.py"))
+    for file in forgeries:
+        box = "import cadquery as cq\nshow_object(cq.Workplane().box(10, 20, 30))\n"
+        (tmp_path / file.name).write_text(box + file.read_text("utf-8"), "utf-8")
+    with confined("sweep", "30", "1", str(tmp_path)) as running:
+        seen = {name.rpartition("/")[2][:-3]: result for name, result in running.finish(300)["seen"].items()}
+    assert len(seen) == len(forgeries) == 15
+    for name, result in seen.items():
+        assert result["reason"] == "exited", (name, result)
+        assert (result["verdict"] == "part") is (name not in ENDS), (name, result)
+        assert result["volumes"] == ([] if name in ENDS else [pytest.approx(6000)]), (name, result)
+    assert len({tuple(result["steps"].values()) for name, result in seen.items() if name not in ENDS}) == 1

@@ -106,5 +106,5 @@ def test_nothing_is_left_of_a_closed_host() -> None:
     with confined("one_job") as running:
         assert running.finish(60) == {"ok": True}
         assert wait_until(lambda: running.group.members() == (), 2.0)
-        assert [p for top in running.group.directories() for p in Path(top).glob("casemate-*")] == []
+        assert [p for top in running.group.directories() for p in Path(top).glob("casemate-[0-9]*")] == []
     assert os.getpid() > 1

@@ -147,6 +147,19 @@ DENIED: dict[str, str] = {
     # hazards
     "hazards/big_numbers.py": "limit.exponent",
     "hazards/monkeypatch.py": "store.imported",
+    # forging a result
+    "result/004.py": "import.module",
+    "result/006.py": "attribute.denied",
+    "result/010.py": "store.imported",
+    "result/012.py": "import.module",
+    "result/014.py": "name.builtin",
+    "result/016.py": "name.builtin",
+    "result/018.py": "name.builtin",
+    "result/020.py": "name.builtin",
+    "result/024.py": "limit.repeat",
+    "result/026.py": "name.dunder",
+    "result/028.py": "import.module",
+    "result/030.py": "name.builtin",
 }
 
 _EXPORT = "its own export is taken out: nothing is written, the object becomes a result"
@@ -175,4 +188,7 @@ ADMITTED: dict[str, str] = {
     "hazards/swallow_everything.py": _HONEST,
     "hazards/text_plate.py": _HONEST,
     "hazards/two_bodies.py": _HONEST,
+    "result/002.py": "it leaves without a part, and that is no success",
+    "result/008.py": "a number is no part, whether it is one or not",
+    "result/022.py": "what it prints is output, which nobody obeys",
 }

@@ -18,7 +18,7 @@ def kept() -> dict[str, Path]:
     """All files by the name that the table uses."""
     found = {
         path.relative_to(DATA / "attacks").as_posix(): path
-        for family in ("escapes", "cad", "gate", "guard", "lang")
+        for family in ("escapes", "cad", "gate", "guard", "lang", "result")
         for path in (DATA / "attacks" / family).glob("*.py")
     }
     return found | {path.relative_to(DATA).as_posix(): path for path in (DATA / "hazards").glob("*.py")}

@@ -16,8 +16,9 @@ import pytest
 from harness import wait_until
 from launcher.cgroupfs import V1, Kernel
 
-from casemate.launcher import cgroups
-from casemate.launcher.cgroups import Group, Hierarchy
+from casemate.launcher import cgroups, hierarchies
+from casemate.launcher.cgroups import Group
+from casemate.launcher.hierarchies import Hierarchy
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> set[str]:
             raise PermissionError(errno.EACCES, "no", path)
         return plain(path, **rest)
 
-    monkeypatch.setattr(cgroups, "open", refusing, raising=False)
+    monkeypatch.setattr(hierarchies, "open", refusing, raising=False)
     return names
 
 
@@ -166,14 +167,14 @@ def test_what_cannot_be_read_of_our_own_group_is_not_empty(
 def test_a_leafs_counter_that_cannot_be_read_is_not_zero(v1: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     box = v1.child("box")
     box.child("exec-1")
-    plain = cgroups._read
+    plain = cgroups.read
 
     def refusing(path: str) -> str:
         if "/exec-1/" in path:
             raise PermissionError(errno.EACCES, "no", path)
         return plain(path)
 
-    monkeypatch.setattr(cgroups, "_read", refusing)
+    monkeypatch.setattr(cgroups, "read", refusing)
     with pytest.raises(PermissionError):
         box.oom_kills()
 
@@ -278,6 +279,37 @@ def test_what_forks_while_a_group_is_divided_is_moved_too(
     assert cgroups.keeper_group(survey, "casemate-1-2") is not None
     assert (top / "casemate-callers/cgroup.procs").read_text().split() == ["101", "200"]
     assert (top / "cgroup.procs").read_text() == ""
+
+
+@pytest.mark.parametrize("number", [errno.EBUSY, errno.EACCES])
+def test_a_group_that_cannot_be_divided_is_an_error(
+    number: int, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = place(kernel, "101\n")
+
+    def write(path: str, text: str) -> None:
+        if path.endswith("cgroup.subtree_control"):
+            raise OSError(number, "no", path)
+
+    monkeypatch.setattr(cgroups, "_write", write)
+    with pytest.raises(OSError, match="no"):
+        cgroups.keeper_group(found, "casemate-1-2")
+    # Nobody is moved about unless that can help.
+    assert (kernel.root / "unified/casemate-callers").exists() == (number == errno.EBUSY)
+
+
+def test_a_group_within_is_only_divided_if_it_was_given(v2: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    box = v2.child("box")
+    (directory,) = box.directories()
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+    def missing() -> set[str]:
+        mounts = f"1 1 0:1 / {os.path.dirname(directory)} rw - cgroup2 cgroup2 rw"
+        return {name for name, _ in cgroups.survey(mounts, "0::/box").missing}
+
+    assert missing() == {"memory", "pids", "cpu"}
+    box.delegate()
+    assert missing() == set()
 
 
 def test_an_empty_delegated_group_needs_no_leaf(kernel: Kernel) -> None:

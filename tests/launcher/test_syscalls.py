@@ -8,6 +8,7 @@ import os
 import re
 import resource
 import select
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -192,6 +193,40 @@ def test_a_filter_is_loaded() -> None:
         return re.findall(r"Seccomp:\s*(\d)", Path("/proc/self/status").read_text())[0]
 
     assert forked(mode) == "2"
+
+
+ALLOW_ALL = b"\x06\x00\x00\x00\x00\x00\xff\x7f"
+REFUSE_NONE_BUT_400 = bytes.fromhex("2000000000000000") + bytes.fromhex("1500010090010000") + ALLOW_ALL * 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the host's root may ask for another's filters")
+@pytest.mark.parametrize("programs", [[], [ALLOW_ALL], [ALLOW_ALL, REFUSE_NONE_BUT_400]], ids=len)
+def test_the_filters_of_another_process_oldest_first(programs: list[bytes]) -> None:
+    ready, say = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+            for program in programs:
+                syscalls.load_seccomp(program)
+            os.write(say, b"x")
+            signal.pause()
+        finally:
+            os._exit(1)
+    os.close(say)
+    try:
+        assert os.read(ready, 1) == b"x"
+        seen = syscalls.seccomp_filters(pid)
+    finally:
+        os.close(ready)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    assert seen[len(seen) - len(programs) :] == programs  # whoever runs this may have filters already
+
+
+def test_filters_of_nobody() -> None:
+    with pytest.raises(ProcessLookupError, match="ptrace"):
+        syscalls.seccomp_filters(1 << 22)
 
 
 def test_landlock_denies_what_no_rule_allows(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import PACKAGE
+from casemate.verify.harness import PACKAGE
 
 Edit = tuple[str, str, str]
 """File of the package, old text that must be there exactly once, new text."""

@@ -14,6 +14,9 @@ from pydantic import TypeAdapter
 from casemate.bench.measure import Figure
 from casemate.bench.report import Machine
 from casemate.model import Denial, Enforcement, Notice, Outcome, Part, RunResult, Stream, Usage
+from casemate.verify.boundary import State
+from casemate.verify.judge import counts
+from casemate.verify.model import Finding, Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +213,36 @@ class BenchDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundaryDocument:
+    """`casemate boundary`: each property of the boundary as it is enforced here, from the layers of one job."""
+
+    profile: str
+    profile_digest: str
+    image_digest: str
+    degraded: tuple[str, ...]
+    rows: tuple[State, ...]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyDocument:
+    """`casemate verify`: a finding for each probe, how many have each verdict, and under what it was tried."""
+
+    profile: str
+    profile_digest: str
+    image_digest: str
+    runtime: str
+    host: dict[str, str]
+    began: str
+    seconds: float
+    ok: bool
+    counts: dict[str, int]
+    findings: tuple[Finding, ...]
+    not_held: tuple[str, ...]
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
 class SyscallGroupDocument:
     """Calls with the one reason for them; `kept`: no trace has seen them."""
 
@@ -266,6 +299,8 @@ Document = (
     | PolicyDocument
     | PolicyExplainDocument
     | PolicyDiffDocument
+    | BoundaryDocument
+    | VerifyDocument
     | SyscallSetDocument
     | TraceDocument
     | ErrorDocument
@@ -309,4 +344,12 @@ def of_run(result: RunResult, paths: dict[str, str], exit_status: int) -> RunDoc
         trusted=result.trusted,
         artifacts={n: ArtifactDocument(a.size, a.sha256, paths.get(n)) for n, a in result.artifacts.items()},
         exit_status=exit_status,
+    )  # fmt: skip
+
+
+def of_verification(report: Report, exit_status: int) -> VerifyDocument:
+    """A report of the adversarial suite."""
+    return VerifyDocument(
+        report.profile, report.profile_digest, report.image_digest, report.runtime, dict(report.host), report.began,
+        report.seconds, report.ok, counts(report.findings), report.findings, report.not_held, exit_status,
     )  # fmt: skip

@@ -9,7 +9,20 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import NoReturn
 
-from casemate.cli import bench, check, demo, doctor, documents, image, policy, run, syscalls, terminal
+from casemate.cli import (
+    bench,
+    boundary,
+    check,
+    demo,
+    doctor,
+    documents,
+    image,
+    policy,
+    run,
+    syscalls,
+    terminal,
+    verify,
+)
 from casemate.cli.status import FAULT, INTERRUPTED, USAGE, of_error
 from casemate.errors import CasemateError
 
@@ -28,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="casemate", description="Runs model-generated code as if it were hostile.")
     parser.add_argument("--version", action="version", version=metadata.version("casemate"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (run, check, policy, syscalls, image, doctor, demo, bench):
+    for module in (run, check, policy, syscalls, image, doctor, boundary, verify, demo, bench):
         module.add(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of every --json document")
     schema.add_argument("--json", action="store_true", help="it always is")

@@ -1,15 +1,17 @@
 """Control groups, v1 and v2, below the caller's own (cgroups(7); the kernel's admin-guide, cgroup-v2 and cgroup-v1).
 
-Where a controller lives is read from /proc/self/cgroup and /proc/self/mountinfo: on one host memory may be a v1
-hierarchy of its own while an empty v2 tree is mounted beside it. `Tree` finds that out; `Group` is one group in every
-hierarchy that is in use.
+On one host memory may be a v1 hierarchy of its own while an empty v2 tree is mounted beside it: where each controller
+lives, `survey` finds out (`hierarchies`). A `Group` is one group in every hierarchy that is in use.
 
     OWN/casemate-KEEPER/room-N                       templates
     OWN/casemate-KEEPER/SANDBOX                      limits of the sandbox
     OWN/casemate-KEEPER/SANDBOX/init, …/exec-1       its processes (v2 allows none in an inner node)
 
 A v2 tree needs delegation: the caller's group must offer the controllers, and must be ours to divide. Its own processes
-then move into a leaf of it first ("no internal processes").
+then move into a leaf of it first ("no internal processes"); who starts a keeper from there, as every later one of the
+same caller does, is taken to be in the group that was divided.
+
+    OWN/casemate-callers                             v2: the caller, and what else was in OWN
 """
 
 from __future__ import annotations
@@ -17,102 +19,20 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import signal
-from dataclasses import dataclass
 
-NEEDED = ("memory", "pids", "cpu")
+from .hierarchies import CALLERS, NEEDED, Hierarchy, Survey, look, read, survey
+
+__all__ = ["LEAVES", "NEEDED", "OWN", "Group", "Survey", "keeper_directories", "keeper_group", "remove_tree", "survey"]
+
 LEAVES = ("init", "exec-1")
 """The groups in a sandbox's: its init with the execution's first process, and the guest."""
 OWN = 2
 """Processes of ours in a sandbox's group, all the time: its init, and the execution's first process."""
-WANTED = ("memory", "pids", "cpu", "cpuacct")
 PERIOD = 100_000
 """Microseconds of a CPU quota's period."""
-_CALLERS = "casemate-callers"
-"""The leaf of a divided v2 group in which its own processes are."""
 _MOVES = 10
 """How often what runs in a group that is to be divided is moved on, if more of it comes up meanwhile."""
-
-
-@dataclass(frozen=True)
-class Hierarchy:
-    """One mounted hierarchy: its controllers and the directory of the caller's own group."""
-
-    version: int
-    controllers: frozenset[str]
-    own: str
-    top: bool = False
-    """True if `own` is the mounted root: a container's, or the host's."""
-
-
-def parse(mountinfo: str, cgroup: str) -> tuple[Hierarchy, ...]:
-    """The hierarchies that hold a process, from the text of its mountinfo and cgroup files."""
-    groups: dict[frozenset[str], str] = {}
-    unified = ""
-    for line in cgroup.splitlines():
-        number, controllers, path = line.split(":", 2)
-        if number == "0" and not controllers:
-            unified = path
-        else:
-            groups[frozenset(controllers.split(","))] = path
-    found: list[Hierarchy] = []
-    for line in mountinfo.splitlines():
-        left, _, right = line.partition(" - ")
-        fields, kind = left.split(" "), right.split(" ")
-        root, point = _unescaped(fields[3]), _unescaped(fields[4])
-        if kind[0] == "cgroup2" and unified and (own := _below(point, root, unified)):
-            own = own.removesuffix(f"/{_CALLERS}")  # where an earlier keeper moved us to
-            offered = _look(f"{own}/cgroup.controllers").split()
-            found.append(Hierarchy(2, frozenset(offered), own, own == point))
-        elif kind[0] == "cgroup":
-            options = set(kind[2].split(","))
-            for together, path in groups.items():
-                if together <= options and (own := _below(point, root, path)):
-                    found.append(Hierarchy(1, together, own))
-    return tuple(found)
-
-
-def _unescaped(path: str) -> str:
-    """Mountinfo writes space, tab, newline and backslash as three octal digits (proc_pid_mountinfo(5))."""
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), path)
-
-
-def _below(point: str, root: str, path: str) -> str:
-    """Where the group `path` is, in a mount of the subtree `root` at `point`; "" if it is outside."""
-    if path.startswith("/.."):
-        return ""  # outside the root of our cgroup namespace (cgroup_namespaces(7))
-    if root == "/":
-        return (point + path).rstrip("/")
-    if path == root or path.startswith(root + "/"):
-        return point + path[len(root) :]
-    return ""
-
-
-def _read(path: str) -> str:
-    """A control file's text, "" if it is not there or its group was removed meanwhile.
-
-    Any other failure is an error: a counter that cannot be read is not 0, and a group that cannot be read not empty.
-    """
-    try:
-        with open(path, encoding="ascii") as file:
-            return file.read()
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        if error.errno in (errno.ENODEV, errno.ENOTDIR):
-            return ""
-        raise
-
-
-def _look(path: str) -> str:
-    """As `_read`, of groups that are not ours: what is not for us to read is not there."""
-    try:
-        return _read(path)
-    except OSError as error:
-        if error.errno in (errno.EOPNOTSUPP, errno.EACCES):
-            return ""
-        raise
 
 
 def _write(path: str, text: str) -> None:
@@ -121,64 +41,6 @@ def _write(path: str, text: str) -> None:
         os.write(fd, text.encode())
     finally:
         os.close(fd)
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What the caller's place in the cgroup file systems allows; `missing` says why a controller is not there."""
-
-    hierarchies: tuple[Hierarchy, ...]
-    missing: tuple[tuple[str, str], ...]
-
-    def version(self, controller: str) -> int:
-        """1, 2, or 0 if the controller is not to be had."""
-        return next((h.version for h in self.hierarchies if controller in h.controllers), 0)
-
-
-def survey(mountinfo: str | None = None, cgroup: str | None = None) -> Survey:
-    """Find the controllers and see whether we may make groups; changes nothing."""
-    hierarchies = parse(
-        _read("/proc/self/mountinfo") if mountinfo is None else mountinfo,
-        _read("/proc/self/cgroup") if cgroup is None else cgroup,
-    )
-    usable, missing = [], []
-    for hierarchy in hierarchies:
-        useful = hierarchy.controllers.intersection(WANTED)
-        if useful and (hierarchy.version == 1 or _delegated(hierarchy)) and _writable(hierarchy.own):
-            usable.append(Hierarchy(hierarchy.version, useful, hierarchy.own, hierarchy.top))
-    for controller in NEEDED:
-        if not any(controller in h.controllers for h in usable):
-            version = next((h.version for h in hierarchies if controller in h.controllers), 0)
-            missing.append((controller, _REASONS[version]))
-    return Survey(tuple(usable), tuple(missing))
-
-
-_REASONS = {
-    0: "no mounted cgroup hierarchy offers it to this process; remedy: a kernel and container runtime that do",
-    1: "the cgroup (v1) that this process is in is not ours to divide; remedy: run as root, or in a group that an"
-    " administrator has given to this user (chown of the directory and its cgroup.procs)",
-    2: "the cgroup (v2) that this process is in is not ours to divide; remedy: run under delegation, for instance"
-    " `systemd-run --user --scope -p Delegate=yes casemate …`, or a service with Delegate=yes",
-}
-
-
-def _writable(own: str) -> bool:
-    return os.access(own, os.W_OK) and os.access(f"{own}/cgroup.procs", os.W_OK)
-
-
-def _delegated(hierarchy: Hierarchy) -> bool:
-    """Whether a v2 group is ours to divide: said so by systemd, owned by us as a user, or a container's root."""
-    if hierarchy.top or hierarchy.controllers.intersection(WANTED) <= set(
-        _look(f"{hierarchy.own}/cgroup.subtree_control").split()
-    ):
-        return True
-    for name in ("trusted.delegate", "user.delegate"):
-        with contextlib.suppress(OSError):
-            if os.getxattr(hierarchy.own, name) == b"1":
-                return True
-    with contextlib.suppress(OSError):
-        return os.geteuid() != 0 and os.stat(hierarchy.own).st_uid == os.geteuid()
-    return False
 
 
 class Group:
@@ -202,6 +64,12 @@ class Group:
             if inner and hierarchy.version == 2:
                 _write(f"{path}/cgroup.subtree_control", " ".join(f"+{c}" for c in sorted(hierarchy.controllers)))
         return Group(name, made)
+
+    def delegate(self) -> None:
+        """Let whoever is in it divide it: marks it (v2) as systemd marks what it delegates."""
+        for hierarchy, directory in self._directories.items():
+            if hierarchy.version == 2:
+                os.setxattr(directory, "user.delegate", b"1")
 
     def _file(self, controller: str, v1: str, v2: str) -> str | None:
         for hierarchy, directory in self._directories.items():
@@ -234,7 +102,7 @@ class Group:
     def _held_above(self, cpus: float) -> bool:
         path = self._file("cpu", "", "")
         while path and len(path := os.path.dirname(path)) > 1:
-            quota, period = _look(f"{path}/cpu.cfs_quota_us").strip(), _look(f"{path}/cpu.cfs_period_us").strip()
+            quota, period = look(f"{path}/cpu.cfs_quota_us").strip(), look(f"{path}/cpu.cfs_period_us").strip()
             if not period:
                 return False
             if quota.isdigit() and int(quota) / int(period) < cpus:
@@ -248,10 +116,10 @@ class Group:
     def cpu_seconds(self) -> float:
         """CPU time of everything that was ever in it, or -1 where nothing counts it."""
         path = self._file("cpuacct", "cpuacct.usage", "")
-        if path and (text := _read(path)):
+        if path and (text := read(path)):
             return int(text) / 1e9
         path = self._file("cpu", "cpu.stat", "cpu.stat")
-        for line in _read(path).splitlines() if path else ():
+        for line in read(path).splitlines() if path else ():
             if line.startswith("usage_usec "):
                 return int(line.split()[1]) / 1e6
         return -1.0
@@ -259,13 +127,13 @@ class Group:
     def memory_used(self) -> int:
         """Bytes it is charged with now, or -1."""
         path = self._file("memory", "memory.usage_in_bytes", "memory.current")
-        text = _read(path).strip() if path else ""
+        text = read(path).strip() if path else ""
         return int(text) if text.isdigit() else -1
 
     def memory_peak(self) -> int:
         """Bytes, or -1."""
         path = self._file("memory", "memory.max_usage_in_bytes", "memory.peak")
-        text = _read(path).strip() if path else ""
+        text = read(path).strip() if path else ""
         return int(text) if text.isdigit() else -1
 
     def oom_kills(self) -> int:
@@ -281,7 +149,7 @@ class Group:
     def processes_peak(self) -> int:
         """Most tasks at once, or -1."""
         path = self._file("pids", "pids.peak", "pids.peak")
-        text = _read(path).strip() if path else ""
+        text = read(path).strip() if path else ""
         return int(text) if text.isdigit() else -1
 
     def versions(self) -> tuple[int, ...]:
@@ -292,7 +160,7 @@ class Group:
         """Of a sandbox's group: the pids in each of its LEAVES, by hierarchy."""
         return {
             name: tuple(
-                frozenset(map(int, _read(f"{directory}/{name}/cgroup.procs").split()))
+                frozenset(map(int, read(f"{directory}/{name}/cgroup.procs").split()))
                 for directory in self._directories.values()
             )
             for name in LEAVES
@@ -307,7 +175,7 @@ class Group:
             path = self._file(controller, v1, v2)
             if path is None:
                 raise OSError(f"no {controller} controller")
-            found.append(f"{controller} {_read(path).strip() or '?'}")
+            found.append(f"{controller} {read(path).strip() or '?'}")
         return ", ".join(found)
 
     def members(self) -> tuple[int, ...]:
@@ -315,7 +183,7 @@ class Group:
         found: set[int] = set()
         for top in self._directories.values():
             for directory, _, _ in os.walk(top, onerror=_unless_gone):
-                found.update(int(pid) for pid in _read(f"{directory}/cgroup.procs").split())
+                found.update(int(pid) for pid in read(f"{directory}/cgroup.procs").split())
         return tuple(sorted(found))
 
     def kill(self) -> None:
@@ -354,7 +222,7 @@ def _events(path: str | None, name: str, *, local: bool) -> int:
 
 
 def _field(path: str | None, name: str) -> int:
-    for line in _read(path).splitlines() if path else ():
+    for line in read(path).splitlines() if path else ():
         key, _, value = line.partition(" ")
         if key == name:
             return int(value)
@@ -397,26 +265,21 @@ def keeper_group(found: Survey, name: str) -> Group | None:
 def _divide(hierarchy: Hierarchy) -> None:
     """Let a delegated v2 group pass its controllers on: what runs in it moves into a leaf first."""
     own = hierarchy.own
-    passed = set(_read(f"{own}/cgroup.subtree_control").split())
+    passed = set(read(f"{own}/cgroup.subtree_control").split())
     if hierarchy.controllers <= passed:
         return
     wanted = " ".join(f"+{c}" for c in sorted(hierarchy.controllers))
-    try:
-        _write(f"{own}/cgroup.subtree_control", wanted)
-        return
-    except OSError:
-        pass  # EBUSY: there are processes in it, ours among them
-    leaf = f"{own}/{_CALLERS}"
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(leaf, 0o755)
+    leaf = f"{own}/{CALLERS}"
     for left in reversed(range(_MOVES)):
-        for pid in _read(f"{own}/cgroup.procs").split():
-            with contextlib.suppress(ProcessLookupError):
-                _write(f"{leaf}/cgroup.procs", pid)
         try:
             _write(f"{own}/cgroup.subtree_control", wanted)
             return
         except OSError as error:
-            # One that was not moved yet has forked meanwhile: the child is where its parent was.
             if error.errno != errno.EBUSY or not left:
                 raise
+        # There are processes in it, ours among them.
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(leaf, 0o755)
+        for pid in read(f"{own}/cgroup.procs").split():
+            with contextlib.suppress(ProcessLookupError):
+                _write(f"{leaf}/cgroup.procs", pid)

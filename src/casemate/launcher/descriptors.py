@@ -32,32 +32,27 @@ def discard(descriptors: list[int] | tuple[int, ...]) -> None:
     """Close descriptors that a peer chose."""
     if not descriptors:
         return
-    holder: tuple[int, int] | None = None
+    pid = 0
+    ends: tuple[int, ...] = ()
     with contextlib.suppress(OSError):  # without a child they are closed here
-        holder = _holder()
+        ends = read, write = os.pipe()
+        pid = _holder(read, write)
     close_all(descriptors)
-    if holder is not None:
-        os.close(holder[1])
-        os.waitpid(holder[0], 0)
+    close_all(ends)
+    if pid:
+        os.waitpid(pid, 0)
 
 
-def _holder() -> tuple[int, int]:
-    """A child that holds what we hold and exits when the descriptor is closed that comes with its pid."""
-    read, write = os.pipe2(os.O_CLOEXEC)
-    try:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                os.close(write)
-                os.read(read, 1)
-            finally:
-                os._exit(0)
-    except OSError:
-        os.close(write)
-        raise
-    finally:
-        os.close(read)
-    return pid, write
+def _holder(read: int, write: int) -> int:
+    """A child that holds what we hold until we close the pipe's end for writing, and exits."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(write)
+            os.read(read, 1)
+        finally:
+            os._exit(0)
+    return pid
 
 
 def end(sock: socket.socket) -> None:

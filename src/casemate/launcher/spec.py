@@ -260,8 +260,13 @@ class Channel:
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
         self._extra = 0
+        self._discard = descriptors.discard
         self.sender = 0
         """Process id of the last message's sender as seen from here, once `ask_sender` was called; from the kernel."""
+
+    def trust(self) -> None:
+        """The peer is ours: what it sent may be closed by this process, which may have threads and no fork to spare."""
+        self._discard = close_all
 
     def ask_sender(self) -> None:
         """Have the kernel say who sends (SO_PASSCRED, unix(7)); call it before the peer can send."""
@@ -298,10 +303,8 @@ class Channel:
             if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS:
                 self.sender = descriptors.UCRED.unpack(payload)[0]
         received = descriptors.rights(ancillary)
-        # Whose sender the kernel is asked for is not trusted to have sent what can be closed at once.
-        let_go = descriptors.discard if self._extra else close_all
         if not data:
-            let_go(received)
+            self._discard(received)
             return None
         try:
             if flags & socket.MSG_TRUNC or len(received) > MAX_DESCRIPTORS:
@@ -311,7 +314,7 @@ class Channel:
                 raise CutError(message)
             return message, received
         except WireError:
-            let_go(received)
+            self._discard(received)
             raise
 
 

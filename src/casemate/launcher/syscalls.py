@@ -14,6 +14,7 @@ import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
+_libc.ptrace.restype = ctypes.c_long
 
 # Calls from 424 on have one number on every architecture; the older ones differ.
 _MACHINE = platform.machine()
@@ -165,6 +166,36 @@ def load_seccomp(program: bytes) -> None:
     code = ctypes.create_string_buffer(program, len(program))
     fprog = struct.pack("=HxxxxxxQ", len(program) // 8, ctypes.addressof(code))
     _raw("seccomp", _SECCOMP, ctypes.c_uint(1), ctypes.c_uint(0), ctypes.c_char_p(fprog))
+
+
+def seccomp_filters(pid: int) -> list[bytes]:
+    """The BPF programs that the kernel has loaded for another process, oldest first, stopping it for a moment.
+
+    ptrace(2), PTRACE_SECCOMP_GET_FILTER: needs CAP_SYS_ADMIN over the host; raises OSError. Empty: it has no filter.
+    """
+    seize, interrupt, get_filter, detach = 0x4206, 0x4207, 0x420C, 17
+
+    def ptrace(request: int, address: int, data: object) -> int:
+        arguments = (ctypes.c_long(request), ctypes.c_int(pid), ctypes.c_void_p(address))
+        return _check(int(_libc.ptrace(*arguments, data)), f"ptrace {request:#x}")
+
+    found: list[bytes] = []
+    ptrace(seize, 0, None)
+    try:
+        ptrace(interrupt, 0, None)
+        os.waitpid(pid, 0x40000000)  # __WALL
+        while True:
+            try:
+                count = ptrace(get_filter, len(found), None)
+            except OSError as error:
+                if error.errno in (2, 22):  # ENOENT: no more of them; EINVAL: it has none
+                    return found
+                raise
+            program = ctypes.create_string_buffer(count * 8)
+            ptrace(get_filter, len(found), program)
+            found.append(program.raw)
+    finally:
+        ptrace(detach, 0, None)
 
 
 def landlock_abi() -> int:

@@ -69,6 +69,7 @@ class Connection:
         finally:
             theirs.close()
             os.close(caller)
+        ours.trust()
         self._channel = ours
         self._lock = threading.Lock()
         self._rooms: dict[str, Future[spec.Ready]] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from casemate.launcher import cgroups
+from casemate.launcher import cgroups, hierarchies
 
 DATA = Path(__file__).parents[1] / "data" / "cgroups"
 V2 = "cpuset cpu io memory hugetlb pids rdma misc\n"
@@ -22,11 +22,11 @@ class Recorded:
     mountinfo: str
     cgroup: str
 
-    def parse(self) -> tuple[cgroups.Hierarchy, ...]:
-        return cgroups.parse(self.mountinfo, self.cgroup)
+    def parse(self) -> tuple[hierarchies.Hierarchy, ...]:
+        return hierarchies.parse(self.mountinfo, self.cgroup)
 
-    def survey(self) -> cgroups.Survey:
-        return cgroups.survey(self.mountinfo, self.cgroup)
+    def survey(self) -> hierarchies.Survey:
+        return hierarchies.survey(self.mountinfo, self.cgroup)
 
     def group(self, path: str, *, controllers: str = V2, passed: str = "") -> Path:
         """Make what the kernel shows of a v2 group."""
@@ -45,7 +45,7 @@ def recorded(name: str, root: Path) -> Recorded:
     return Recorded(root, mountinfo, cgroup)
 
 
-def own(found: tuple[cgroups.Hierarchy, ...], root: Path) -> dict[str, tuple[int, str]]:
+def own(found: tuple[hierarchies.Hierarchy, ...], root: Path) -> dict[str, tuple[int, str]]:
     """controller → (version, the caller's group below the root)."""
     return {c: (h.version, os.path.relpath(h.own, root)) for h in found for c in h.controllers}
 
@@ -139,17 +139,20 @@ def test_a_group_that_passes_its_controllers_on_was_divided_before(
     assert host.survey().missing != ()
 
 
-def test_a_caller_that_was_moved_into_the_leaf_divides_the_group_above(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host = recorded("v2-root-service", tmp_path)
+def test_the_leaf_of_a_divided_group_stands_for_that_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What a second keeper of the same caller sees: the first has moved the caller.
+    host = recorded("v2-callers", tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    host.group("system.slice/runner.service", passed="cpu memory pids\n")
-    host.group("system.slice/runner.service/casemate-callers")
-    path = host.cgroup.replace("runner.service", "runner.service/casemate-callers")
-    survey = Recorded(tmp_path, host.mountinfo, path).survey()
+    group = host.group("system.slice/run-r9c2e.scope", passed="cpu memory pids\n")
+    host.group("system.slice/run-r9c2e.scope/casemate-callers", controllers="cpu memory pids\n")
+    survey = host.survey()
     assert survey.missing == ()
-    assert own(survey.hierarchies, tmp_path)["pids"] == (2, "system.slice/runner.service")
+    assert own(survey.hierarchies, tmp_path) == dict.fromkeys(
+        ("memory", "pids", "cpu"), (2, "system.slice/run-r9c2e.scope")
+    )
+    # The name alone gives nothing.
+    (group / "cgroup.subtree_control").write_text("")
+    assert {name for name, _ in host.survey().missing} == {"memory", "pids", "cpu"}
 
 
 def test_a_controller_that_is_not_offered_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +180,18 @@ def test_a_containers_subtree_is_found_below_its_mount(tmp_path: Path) -> None:
     host = recorded("v2-container-host-namespace", tmp_path)
     host.group("init")
     assert own(host.parse(), tmp_path)["memory"] == (2, "init")
+
+
+@pytest.mark.parametrize("writable", ["sys", "chroot/sys"])
+def test_a_tree_that_is_mounted_twice_is_one(writable: str, tmp_path: Path) -> None:
+    lines = "".join(f"33 24 0:27 / {tmp_path}/{name} rw - cgroup2 cgroup2 rw\n" for name in ("sys", "chroot/sys"))
+    for name in ("sys", "chroot/sys"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "cgroup.controllers").write_text(V2)
+    (tmp_path / writable / "cgroup.procs").touch()
+    survey = hierarchies.survey(lines, "0::/")
+    assert survey.missing == ()
+    assert own(survey.hierarchies, tmp_path) == dict.fromkeys(("memory", "pids", "cpu"), (2, writable))
 
 
 def test_a_group_outside_the_mount_is_not_found(tmp_path: Path) -> None:

@@ -1,0 +1,164 @@
+"""Starts the stage, gathers what it found, and, where asked, shows by twins that attacks work with the guard off."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from casemate.control.host import Host
+from casemate.control.places import default_store, default_stores
+from casemate.errors import PolicyError, SandboxFault
+from casemate.runtime.doctor import examine
+from casemate.verify import harness, judge
+from casemate.verify.canaries import VARIABLE, word
+from casemate.verify.guards import GUARDS
+from casemate.verify.model import VM, Finding, Probe, Report, Settings, Verdict
+from casemate.verify.tables import selected
+
+STAGE = "casemate.verify.stage"
+AT_ONCE = 2
+"""Harnesses at a time, of one core each."""
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many probes are done, and how many there are."""
+
+
+def verify(settings: Settings, progress: Progress = lambda *_: None) -> Report:
+    """Run the suite under one profile; raises PolicyError or SandboxFault if it cannot run here."""
+    with Host() as host:
+        request = host.request("", settings.profile, None, None, "local", "local")
+        profile, image = request.plan.profile, request.image
+    probes = selected(settings.only, profile, root=os.geteuid() == 0)
+    runtime = profile.isolation.runtime
+    if settings.runtime not in (None, runtime):
+        raise PolicyError(
+            f"profile {profile.name!r} runs under {runtime!r}; it was to be verified under {settings.runtime!r}"
+        )
+    began, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
+    environment = _environment()
+    total = len(probes) * (2 if settings.twins else 1)
+    findings: dict[str, Finding] = {}
+    with _stage(settings, probes, environment) as started:
+        for found in _findings(started):
+            findings[found.id] = found
+            progress(found.id, len(findings), total)
+    if settings.twins:
+        _show_twins(
+            settings, probes, findings, environment, lambda name, count: progress(name, len(probes) + count, total)
+        )
+    return Report(
+        profile.name, profile.digest, image.digest, runtime, examine().host, began.isoformat(timespec="seconds"),
+        round(time.monotonic() - clock, 2), tuple(findings[probe.id] for probe in probes), profile.layers.not_held,
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _stage(settings: Settings, probes: tuple[Probe, ...], environment: Mapping[str, str]) -> Iterator[harness.Started]:
+    """The stage with nothing taken out: for root as it is, for a user in namespaces that are made around it.
+
+    A user cannot make a network namespace without a user namespace, in which root's files are nobody's.
+    """
+    order: dict[str, object] = {"profile": _absolute(settings.profile), "template": settings.template}
+    order |= {"probes": [probe.id for probe in probes], "together": True}
+    with contextlib.ExitStack() as stack:
+        if os.geteuid() == 0:
+            arguments = [json.dumps({**order, "network": True})]
+            yield stack.enter_context(harness.plain(STAGE, arguments, environment))
+            return
+        package = harness.weakened(stack.enter_context(_directory()), (harness.SHIFTED,))
+        arguments = [json.dumps({**order, "network": False})]
+        yield stack.enter_context(
+            harness.harness(STAGE, arguments, package, environment, None, _shown(settings.profile))
+        )
+
+
+@contextlib.contextmanager
+def _directory() -> Iterator[Path]:
+    """For a copy of the package that every uid of ours can read."""
+    with tempfile.TemporaryDirectory(prefix="casemate-verify-", dir="/var/tmp") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def _absolute(profile: str) -> str:
+    """A profile by name, or by a path that holds in another directory."""
+    return str(Path(profile).absolute()) if profile.endswith(".toml") else profile
+
+
+def _shown(profile: str) -> list[Path]:
+    """What a stage in namespaces of its own must see of the host: images, and a profile that is a file."""
+    files = [Path(_absolute(profile))] if profile.endswith(".toml") else []
+    return [*(store for store in default_stores() if store.is_dir()), *files]
+
+
+def twin_findings(
+    guards: Iterable[str], probes: tuple[Probe, ...], profile: str, environment: Mapping[str, str]
+) -> dict[str, Finding]:
+    """What probes find with guards taken out, in the harness; raises NoHarness where there is none."""
+    with _directory() as directory:
+        edits = tuple(edit for guard in guards for edit in GUARDS[guard])
+        package = harness.weakened(directory, (*edits, harness.BLIND, harness.SHIFTED))
+        order: dict[str, object] = {"profile": _absolute(profile), "template": "light", "network": False}
+        order |= {"probes": [probe.id for probe in probes], "together": False}  # an attack that works changes things
+        arguments = [json.dumps(order)]
+        with harness.harness(STAGE, arguments, package, environment, harness.Bounds(), _shown(profile)) as started:
+            return {found.id: found for found in _findings(started, abandon=True)}
+
+
+def _show_twins(
+    settings: Settings, probes: tuple[Probe, ...], findings: dict[str, Finding], environment: Mapping[str, str],
+    progress: Callable[[str, int], None],
+) -> None:  # fmt: skip
+    """Each guard by itself, as many at a time as there are cores for harnesses, which have one each."""
+
+    def tried(guard: str) -> tuple[dict[str, Finding], str]:
+        if guard == VM:
+            return {}, ""
+        mine = tuple(probe for probe in probes if probe.twin == guard)
+        try:
+            return twin_findings((guard,), mine, settings.profile, environment), ""
+        except SandboxFault as fault:
+            return {}, str(fault)
+
+    guards = tuple(dict.fromkeys(probe.twin for probe in probes))
+    done = 0
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for guard, (twins, why) in zip(guards, pool.map(tried, guards), strict=True):
+            for probe in (probe for probe in probes if probe.twin == guard):
+                held, twin = findings[probe.id], twins.get(probe.id)
+                findings[probe.id] = judge.in_vm(held) if guard == VM else judge.with_twin(held, twin, why)
+                done += 1
+                progress(probe.id, done)
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    if os.geteuid() != 0:
+        kept["XDG_DATA_HOME"] = str(default_store().parents[1])  # wherever the home directory is in there
+    return {**kept, VARIABLE: word(), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _findings(started: harness.Started, *, abandon: bool = False) -> Iterator[Finding]:
+    """What the stage finds; raises SandboxFault if it does not come to its end.
+
+    With `abandon` it need not clean up: what is left of weakened sandboxes ends with the harness.
+    """
+    assert started.process.stdout is not None
+    done = False
+    for line in started.process.stdout:
+        told: dict[str, Any] = json.loads(line)
+        if "finding" in told:
+            found = dict(told["finding"])
+            yield Finding(**{**found, "verdict": Verdict(found["verdict"])})
+        done = done or "done" in told
+        if done and abandon:
+            return
+    if not done:
+        raise SandboxFault(f"the stage did not come to its end: {started.complaint()}")
