@@ -162,7 +162,7 @@ def limits() -> Iterator[Mutant]:
             WALLS,
             ATTACKS,
         )
-    groups = ("tests/launcher/test_cgroups.py", "tests/launcher/test_cgroups_group.py")
+    groups = ("tests/launcher/test_hierarchies.py", "tests/launcher/test_cgroups_group.py")
     for name, edit in removals.statements("launcher/cgroups.py", "Group.limit"):
         yield Mutant("cgroup", f"cgroup: {name}", (edit,), (*groups, *EXHAUST))
     yield Mutant(
