@@ -78,6 +78,13 @@ def test_each_is_somebody_else(seen: Seen) -> None:
         assert all(line.split()[1] not in ("0", *uids["host"]) for line in seen[name]["uid_map"]), name
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a user has one uid only")
+def test_a_user_namespace_belongs_to_whom_it_holds(seen: Seen) -> None:
+    """Who made it has every capability in it: no sandbox's may be the room's, or a neighbour's."""
+    for name in ("room", "init"):
+        assert {seen[name]["user_owner"]} == set(map(int, seen[name]["status"]["Uid"].split())), name
+
+
 def test_sessions_signals_and_masks_are_as_new(seen: Seen) -> None:
     for name in ("room", *SANDBOX):
         status = seen[name]["status"]

@@ -143,8 +143,10 @@ def run(mutants: list[Mutant], seconds: float, *, again: bool) -> Results:
             return results.sound.get(name) == stamp
 
         for mutant in mutants:
-            stamp = f"{mutant.key()} {_files(*mutant.tests)}"
-            if not again and results.mutants.get(mutant.name, {}).get("stamp") == stamp:
+            # One that was seen is judged again when it is another; a survivor when its tests are, too.
+            stamp, old = f"{mutant.key()} {_files(*mutant.tests)}", results.mutants.get(mutant.name, {"stamp": ""})
+            same = old["stamp"] == stamp or (old["stamp"].startswith(mutant.key()) and old["outcome"] != SURVIVED)
+            if same and not again:
                 continue
             if time.monotonic() - began > seconds:
                 break

@@ -4,6 +4,7 @@ Argument: directory of a changed launcher (-: ours).
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import sys
@@ -16,6 +17,8 @@ import casemate
 from casemate.launcher import syscalls
 from casemate.runtime import connection
 
+NS_GET_OWNER_UID = 0xB704
+"""ioctl_ns(2)."""
 NAMESPACES = ("user", "mnt", "net", "ipc", "uts", "cgroup", "pid")
 
 
@@ -38,8 +41,18 @@ def look(pid):
         "descriptors": sorted(os.listdir(place / "fd")),
         "environ": (place / "environ").read_text("utf-8", "replace"),
         "owner": (place / "environ").stat().st_uid,
+        "user_owner": owner(place / "ns" / "user"),
         **inside(pid),
     }
+
+
+def owner(namespace):
+    """The uid that made a user namespace, and that has every capability in it from outside (user_namespaces(7))."""
+    fd = os.open(namespace, os.O_RDONLY)
+    try:
+        return int.from_bytes(fcntl.ioctl(fd, NS_GET_OWNER_UID, bytes(4)), sys.byteorder)
+    finally:
+        os.close(fd)
 
 
 def inside(pid):
