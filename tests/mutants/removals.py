@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mutants.mutant import Edit, lines, source
+from mutants.edits import Edit
+from mutants.mutant import lines, source
 
 Found = Iterator[tuple[str, Edit]]
 """A name for what was taken out, and the edit."""

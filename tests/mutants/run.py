@@ -10,8 +10,10 @@ The copy without any edit is run first: a mutant is judged by tests that pass wi
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -23,7 +25,8 @@ from typing import Any
 
 from harness import TESTS, confined
 from mutants import filters, gates, walls
-from mutants.mutant import Mutant, apply, restore, unique
+from mutants.edits import ORDERS, Edit
+from mutants.mutant import Mutant, unique
 from mutants.plugin import REASON
 
 ROOT = TESTS.parent
@@ -51,16 +54,30 @@ class Ground:
         self.root = Path(self._place.name) / "project"
         shutil.copytree(ROOT, self.root, symlinks=True, ignore=LEFT_OUT)
 
+        self._stack = contextlib.ExitStack()
+
     def __enter__(self) -> Ground:
+        self._stack.enter_context(self._place)
+        os.mkfifo(self.root / ORDERS)
+        # For both, so that it can be opened before the other side does (fifo(7)).
+        self._orders = self._stack.enter_context(open(os.open(self.root / ORDERS, os.O_RDWR), "w", encoding="utf-8"))
+        self._process = self._stack.enter_context(confined("ground", str(self.root))).process
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._place.cleanup()
+        self._stack.close()
 
-    def tests(self, arguments: tuple[str, ...], seconds: float = SECONDS) -> dict[str, Any]:
-        """Run pytest on the copy as it is."""
-        with confined("ground", str(self.root), str(seconds), *arguments) as running:
-            told: dict[str, Any] = running.finish(seconds + 60)
+    def tests(
+        self, arguments: tuple[str, ...], edits: tuple[Edit, ...] = (), seconds: float = SECONDS
+    ) -> dict[str, Any]:
+        """Run pytest on the copy with these edits (mutants/server.py)."""
+        print(json.dumps({"edits": edits, "tests": arguments, "seconds": seconds}), file=self._orders, flush=True)
+        out = self._process.stdout
+        assert out is not None
+        answer = out.readline()
+        if not answer:
+            raise RuntimeError(f"the ground has ended: {self._process.communicate()[1][-3000:]}")
+        told: dict[str, Any] = json.loads(answer)
         return told
 
     def sound(self, arguments: tuple[str, ...]) -> bool:
@@ -74,13 +91,8 @@ class Ground:
 
     def judge(self, mutant: Mutant, arguments: tuple[str, ...]) -> Found:
         """Run these tests on one mutant."""
-        before = apply(self.root / "src" / "casemate", mutant)
-        began = time.monotonic()
-        try:
-            told = self.tests(arguments)
-        finally:
-            restore(before)
-        took = time.monotonic() - began
+        told = self.tests(arguments, mutant.edits)
+        took = float(told["seconds"])
         if told["status"] is None:
             return Found(TIME, "", took)
         return Found(KILLED, _failed(told["tail"]), took) if told["status"] else Found(SURVIVED, "", took)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from mutants import run
-from mutants.mutant import Misfit, Mutant, apply, laid, restore, source, unique
+from mutants.edits import Misfit, apply, laid, restore
+from mutants.mutant import Mutant, source, unique
 
 TESTS = ("tests/gate/test_source.py",)
 STRICT = ("gate/source.py", 'body.decode("utf-8", "strict")', 'body.decode("utf-8", "replace")')
@@ -50,7 +51,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Misfit, match="two mutants"):
         unique(iter([Mutant("a", "same", (), ())] * 2))
     (tmp_path / "file").write_text("old")
-    before = apply(tmp_path, Mutant("a", "b", (("file", "old", "new"),), ()))
+    before = apply(tmp_path, [("file", "old", "new")])
     assert (tmp_path / "file").read_text() == "new"
     restore(before)
     assert (tmp_path / "file").read_text() == "old"

@@ -1,24 +1,21 @@
-"""Runs pytest where a mutant can harm nobody; its last line is JSON: {"status": N, "tail": [LINE], "seconds": S}.
+"""Runs tests where a mutant can harm nobody: encloses itself and becomes mutants/server.py.
 
-Arguments: directory of a copy of the project, seconds, arguments of pytest.
+Argument: directory of a copy of the project; orders come on a pipe in there, answers go to standard output.
 
 It is in the harness's cgroup already. Here come a pid namespace (nothing outside can be signalled: what a mutant kills
 is in here), a mount namespace in which all is read-only but the copy, /tmp, /run and the cgroups, and a network
-namespace with nothing but its loopback. When the tests are over, or out of time, the pid namespace ends with all in it.
+namespace with nothing but its loopback. When the server ends, so does the pid namespace with all in it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import signal
 import socket
 import struct
-import subprocess
 import sys
-import time
 
 from casemate.launcher import syscalls
 
@@ -41,6 +38,7 @@ def mounts(copy: str) -> None:
         syscalls.mount("tmpfs", place, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=1777,size=2g")
     os.makedirs(copy, exist_ok=True)
     syscalls.mount(f"/proc/self/fd/{held}", copy, None, syscalls.MS_BIND | syscalls.MS_REC)
+    syscalls.mount("none", copy, None, syscalls.MS_BIND | MS_REMOUNT)
     os.close(held)
 
 
@@ -64,40 +62,20 @@ def cgroup_mounts() -> set[str]:
         return {line.split(" ")[4] for line in file if line.partition(" - ")[2].startswith("cgroup")}
 
 
-def tests(copy: str, seconds: float, arguments: list[str]) -> None:
-    """As the first process of the pid namespace: run pytest, reap, and end with everything in here."""
+def serve(copy: str) -> None:
+    """As the first process of the pid namespace: become the one that runs tests."""
     syscalls.mount("proc", "/proc", "proc", syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC)
     with socket.socket() as plain:
         fcntl.ioctl(plain, SIOCSIFFLAGS, struct.pack("16sh", b"lo", IFF_UP))
-    environment = {
-        **os.environ, "PYTHONPATH": f"{copy}/src:{copy}/tests:{copy}", "PYTHONDONTWRITEBYTECODE": "1",
-        "HYPOTHESIS_STORAGE_DIRECTORY": "/tmp/hypothesis",
-    }  # fmt: skip
-    environment.pop("CI", None)
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "mutants.plugin", *arguments]
-    began = time.monotonic()
-    with open("/tmp/output", "w+b") as output:
-        process = subprocess.Popen(
-            command, cwd=copy, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-        )
-        status, deadline = None, began + seconds
-        while status is None and time.monotonic() < deadline:
-            # Orphans are ours to reap, as tests look whether a process is gone.
-            pid, code = os.waitpid(-1, os.WNOHANG)
-            if pid == process.pid:
-                status = os.waitstatus_to_exitcode(code)
-            elif pid == 0:
-                time.sleep(0.005)
-        output.seek(0)
-        tail = output.read().decode("utf-8", "replace").splitlines()[-30:]
-    told = {"status": status, "tail": tail, "seconds": round(time.monotonic() - began, 1)}
-    os.write(1, json.dumps(told).encode() + b"\n")
-    os._exit(0)
+    paths = {"PYTHONPATH": f"{copy}/src:{copy}/tests:{copy}", "HYPOTHESIS_STORAGE_DIRECTORY": "/tmp/hypothesis"}
+    environment = {name: value for name, value in os.environ.items() if name != "CI"} | paths
+    os.chdir(copy)
+    os.execve(sys.executable, [sys.executable, "-m", "mutants.server", copy], environment)
 
 
 def main() -> None:
     """Set up, and wait for the namespace to end."""
-    copy, seconds, *arguments = sys.argv[1:]
+    copy = sys.argv[1]
     syscalls.unshare(FLAGS)
     mounts(copy)
     syscalls.unshare(syscalls.CLONE_NEWPID)
@@ -105,7 +83,7 @@ def main() -> None:
     if pid == 0:
         try:
             syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-            tests(copy, float(seconds), arguments)
+            serve(copy)
         finally:
             os._exit(1)
     os.waitpid(pid, 0)
