@@ -25,18 +25,18 @@ TWINS = {
         "kernel.unshare", "kernel.ptrace", "kernel.bpf", "kernel.handle-memory-file", "kernel.clone-namespace-user",
         "kernel.i386-entry", "kernel.filter-native", "kernel.fcntl-owner",
         "network.family-netlink", "network.tcp-metadata", "network.udp-public", "network.dns-resolver",
-        "network.abstract", "artifacts.link", "artifacts.fifo", "memory.pipes", "memory.raised",
+        "network.abstract", "artifacts.link", "memory.pipes", "memory.raised",
     ),
     ("pids", "memory", "disk", "deadline", "output", "collector"): (
         "processes.forks", "processes.threads", "memory.heap", "memory.files", "disk.sparse", "disk.many-directories",
         "time.asleep", "output.blocks", "output.report", "artifacts.too-large", "artifacts.named-outside",
     ),
     # What is taken out for neighbours is also what a later job could find: one tmpfs for all.
-    ("neighbours", "kill", "recovery"): (
+    ("neighbours", "recovery"): (
         "neighbours.files", "neighbours.signal-term", "neighbours.abstract", "neighbours.namespace-pid",
-        "tenants.here-shared-memory", "tenants.namespace-net", "recovery.walk", "processes.left-daemon",
-        "output.daemon",
+        "neighbours.greedy-processes", "tenants.here-shared-memory", "tenants.namespace-net", "recovery.walk",
     ),
+    ("kill",): ("processes.left-daemon", "output.daemon"),
 }  # fmt: skip
 CONTAINED = {"recovery": "neighbours"}
 """Guards that another one has within."""

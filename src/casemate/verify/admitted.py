@@ -56,7 +56,8 @@ def under(probe: Probe, profile: Profile) -> Probe:
     limits = tuple((name, min(value, getattr(profile.limits, name))) for name, value in probe.limits)
     missing = set(probe.needs) - {*surface_of(profile).calls, *profile.filesystem.writable} if probe.needs else set()
     if missing:
-        guard = "read-only-tmp" if "/tmp" in missing else "seccomp"
+        # Landlock lets nobody make a named pipe either.
+        guard = "read-only-tmp" if "/tmp" in missing else "execution" if "mknodat" in missing else "seccomp"
         return dataclasses.replace(
             probe, code=f"closed_road({probe.code!r})", expect=CLOSED, twin=guard, deadline=DEADLINE, limits=limits
         )

@@ -23,6 +23,7 @@ BATCHES: dict[str, Scenario] = {
     "descriptors": answers_batch("descriptors"),
     "identity": answers_batch("identity"),
     "kernel": answers_batch("kernel"),
+    "own-filter": answers_batch("kernel"),  # by itself: where it can be added, it hides that there was none
     "network": answers_batch("network"),
     "processes": jobs,
     "memory": jobs,

@@ -298,7 +298,7 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         *(edit for edit in _VISIBLE if edit is not NO_TREE_CHECK), *_SHARED_TMP,
         without("seccomp", "landlock", "hostname", "pid"),
     ),
-    "recovery": (*_SHARED_TMP, NO_TREE_CHECK, without("landlock")),
+    "recovery": (*_SHARED_TMP, NO_TREE_CHECK, without("landlock", "seccomp")),
     "recovery-ipc": (*shared("IPC"), without("seccomp")),
     "recovery-template": (
         (

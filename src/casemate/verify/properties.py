@@ -134,8 +134,8 @@ BOUNDARY: tuple[Row, ...] = (
         (
             _m(lambda p: f"egress {p.network.egress}, loopback {p.network.loopback}, {p.limits.sockets} sockets",
                "the guest", "guest.seccomp"),
-            _m("a network namespace that holds a loopback and nothing else", "inner wall", "room.namespaces",
-               "init.namespaces", "init.loopback", "guest.walls"),
+            _m("a network namespace that holds a loopback and nothing else", "both walls", "room.namespaces",
+               "room.loopback", "init.namespaces", "init.loopback", "guest.walls"),
             _m("Landlock: no TCP, where the kernel has it", "the guest", "guest.landlock"),
         ),
         "what goes out as the job's own result",

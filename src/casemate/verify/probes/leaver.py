@@ -27,6 +27,8 @@ def leave():
             left.append(path)
     with contextlib.suppress(OSError):
         os.chmod("/tmp", 0o1777)
+    with contextlib.suppress(OSError), open(f"/tmp/{name}-large", "wb") as file:
+        file.write(bytes(1 << 20))
     globals()["KEPT"] = [secret * 100000]
     with contextlib.suppress(OSError):
         KEPT.append(open(f"/tmp/{name}-deleted", "wb"))  # noqa: SIM115

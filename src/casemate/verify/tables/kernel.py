@@ -156,7 +156,7 @@ PROBES: tuple[Probe, ...] = (
         "fd anon_inode:[timerfd]", isolated=False,
     ),
     Probe(
-        "kernel.handle-filter", "adds a filter of its own", KERNEL, "own_filter()", "seccomp", "look", _B,
+        "kernel.handle-filter", "adds a filter of its own", KERNEL, "own_filter()", "seccomp", "look", "own-filter",
         "status Seccomp_filters 1", isolated=False,
     ),
     Probe(
