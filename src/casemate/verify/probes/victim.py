@@ -72,12 +72,7 @@ def pipes():
 
 
 def file():
-<<<<<<< HEAD
-    # Not one that is there, which would be emptied first.
-    with open(f"/tmp/work-{time.monotonic_ns()}", "wb") as target:
-=======
     with open(
         f"/tmp/work-{time.monotonic_ns()}", "wb"
     ) as target:  # not one that is there, which would be emptied first
->>>>>>> verify2
         target.write(bytes(1 << 20))
