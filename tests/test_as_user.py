@@ -167,3 +167,16 @@ def test_without_a_cgroup_plain_programs_run_under_the_rlimit_profile_alone(home
     found = json.loads(ran.stdout)
     assert found["stdout"]["text"] == "[False, False, False]\n"
     assert {"cgroup-memory", "cgroup-pids", "cgroup-cpu"} <= set(found["enforcement"]["degraded"])
+
+
+def test_without_a_cgroup_verify_declares_what_is_not_held(home: Path) -> None:
+    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+    refused = as_user(home, (), "-c", script, "verify", "--profile", "cad")
+    assert refused.returncode == 3
+    assert "cgroup-memory, cgroup-pids, cgroup-cpu" in refused.stderr
+    wanted = ("memory.heap", "time.cpu-four", "processes.forks", "network.udp-public", "files.read-direct")
+    ran = as_user(home, (), "-c", script, "verify", "--profile", "python-rlimit", "--only", *wanted, "--json")
+    found = {finding["id"]: finding["verdict"] for finding in json.loads(ran.stdout)["findings"]}
+    declared = {"memory.heap", "time.cpu-four"}
+    assert found == {name: "declared-open" if name in declared else "held" for name in wanted}
+    assert ran.returncode == 0
