@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from runtimes import profile_under, require
 
 from casemate.launcher import cgroups
 
@@ -154,6 +155,38 @@ def test_without_a_cgroup_the_rlimit_profile_runs(home: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert '"profile": "cad-rlimit"' in ran.stdout
     assert '"cgroup-memory"' in ran.stdout  # reported as degraded
+
+
+@pytest.mark.parametrize("runtime", ["crun", "runc"])
+def test_a_runtime_makes_a_users_room(home: Path, delegated: cgroups.Group, runtime: str) -> None:
+    require(runtime)
+    profile = profile_under(home, runtime, "python")
+    os.chmod(profile, 0o644)
+    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+    procs = delegated.open_procs()
+    program = "tests/data/programs/output/026.py"
+    ran = as_user(home, procs, "-c", script, "run", program, "--profile", profile, "--json")
+    for fd in procs:
+        os.close(fd)
+    assert ran.returncode == 0, ran.stderr
+    layers = {layer["name"]: layer for layer in json.loads(ran.stdout)["enforcement"]["layers"]}
+    assert layers["room.user"]["detail"].endswith(f"1 uid extents, by {runtime}")
+    assert layers["room.cgroup"]["detail"].endswith("hierarchies, by the keeper")
+    assert layers["keeper.room"]["detail"].startswith(f"uid {UID}, 7 namespaces of its own")
+    assert all(layer["on"] for layer in layers.values())
+
+
+def test_a_runtime_needs_no_cgroup(home: Path) -> None:
+    require("crun")
+    profile = profile_under(home, "crun", "python-rlimit")
+    os.chmod(profile, 0o644)
+    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+    program = "tests/data/programs/output/026.py"
+    ran = as_user(home, (), "-c", script, "run", program, "--profile", profile, "--json")
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)["enforcement"]
+    assert set(found["degraded"]) >= {"cgroup-memory", "cgroup-pids", "cgroup-cpu"}
+    assert {layer["name"] for layer in found["layers"] if not layer["on"]} >= {"room.cgroup"}
 
 
 def test_without_a_cgroup_plain_programs_run_under_the_rlimit_profile_alone(home: Path) -> None:

@@ -48,7 +48,7 @@ def test_verify_some_of_it_in_words(profile: str) -> None:
     ("arguments", "words"),
     [
         (("--only", "nonsense"), "no such probe or family: nonsense"),
-        (("--runtime", "runsc"), "to be verified under 'runsc'"),
+        (("--runtime", "runsc"), "isolation.runtime = 'runsc'"),
         (("--profile", "no-such"), "no profile 'no-such'"),
     ],
 )

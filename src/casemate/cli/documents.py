@@ -99,11 +99,24 @@ class ProfileDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class RuntimeDocument:
+    """An OCI runtime that a profile can name; `lacks`: layers that its outer wall cannot give, each with the reason."""
+
+    name: str
+    command: str
+    version: str
+    reason: str
+    """Why it cannot be used, "" if it can."""
+    lacks: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class DoctorDocument:
     """`casemate doctor`."""
 
     host: dict[str, str]
     layers: tuple[LayerDocument, ...]
+    runtimes: tuple[RuntimeDocument, ...]
     profiles: tuple[ProfileDocument, ...]
     images: dict[str, str]
     strongest: str | None

@@ -72,7 +72,6 @@ def pipes():
 
 
 def file():
-    with open(
-        f"/tmp/work-{time.monotonic_ns()}", "wb"
-    ) as target:  # not one that is there, which would be emptied first
+    # Not one that is there, which would be emptied first.
+    with open(f"/tmp/work-{time.monotonic_ns()}", "wb") as target:
         target.write(bytes(1 << 20))
