@@ -12,12 +12,19 @@ import pytest
 from cli.command import casemate, document
 
 from casemate.cli import boundary as command
+from casemate.control.host import PLAIN, Host, strongest
 from casemate.control.profiles import load_profile
 from casemate.launcher import cgroups
 from casemate.launcher.steps import STEPS
 from casemate.model import Enforcement, Layer
 from casemate.verify import guards, harness
 from casemate.verify.boundary import states
+
+
+@pytest.fixture(scope="module")
+def general(host: Host) -> str:
+    """The strongest profile of plain programs here; its template is ready in no time."""
+    return strongest(host, PLAIN)
 
 
 def test_verify_all_of_it(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
@@ -37,11 +44,11 @@ def test_verify_all_of_it(tmp_path: Path, profile: str, whole: dict[str, Any]) -
     assert [name for name in names if f"<td>{name}<td" not in page] == []
 
 
-def test_verify_some_of_it_in_words(profile: str) -> None:
-    done = casemate("verify", "--profile", profile, "--only", "environment.python", "--runtime", "native")
+def test_verify_some_of_it_in_words(general: str) -> None:
+    done = casemate("verify", "--profile", general, "--only", "environment.python", "--runtime", "native")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("environment: 1 of 1 held\n")
-    assert f"profile {profile}: 1 held" in done.stdout
+    assert f"profile {general}: 1 held" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -71,17 +78,17 @@ def _weakened(directory: Path, edits: tuple[tuple[str, str, str], ...], *argumen
     return process.returncode, out, err
 
 
-def test_verify_ends_with_1_where_something_is_open(tmp_path: Path, profile: str) -> None:
-    arguments = ("verify", "--profile", profile, "--only", "environment.umask", "environment.python")
+def test_verify_ends_with_1_where_something_is_open(tmp_path: Path, general: str) -> None:
+    arguments = ("verify", "--profile", general, "--only", "environment.umask", "environment.python")
     status, out, err = _weakened(tmp_path, guards.GUARDS["umask"], *arguments)
     assert status == 1, err
     assert "environment: 1 of 2 held" in out
     assert "environment.umask: open" in out
 
 
-def test_boundary_knows_of_steps_that_were_taken_out(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
+def test_boundary_knows_of_steps_that_were_taken_out(tmp_path: Path, general: str) -> None:
     taken = ("hostname", "landlock", "undumpable")
-    status, out, err = _weakened(tmp_path, (guards.without(*taken),), "boundary", "--profile", profile, "--json")
+    status, out, err = _weakened(tmp_path, (guards.without(*taken),), "boundary", "--profile", general, "--json")
     assert status == 1, err
     found = json.loads(out)
     off = {
