@@ -24,7 +24,7 @@ from casemate.verify import harness, judge
 from casemate.verify.canaries import VARIABLE, word
 from casemate.verify.guards import GUARDS
 from casemate.verify.model import VM, Finding, Probe, Report, Settings, Verdict
-from casemate.verify.tables import selected
+from casemate.verify.tables import PROBES, selected
 
 STAGE = "casemate.verify.stage"
 AT_ONCE = 2
@@ -82,6 +82,8 @@ def _verify(settings: Settings, progress: Progress) -> Report:
     return Report(
         profile.name, profile.digest, image.digest, runtime, examine().host, began.isoformat(timespec="seconds"),
         round(time.monotonic() - clock, 2), tuple(findings[probe.id] for probe in probes), profile.layers.not_held,
+        settings.only, settings.twins,
+        () if settings.only else tuple(sorted({probe.id for probe in PROBES} - {probe.id for probe in probes})),
     )  # fmt: skip
 
 
