@@ -198,6 +198,7 @@ def test_without_a_cgroup_plain_programs_run_under_the_rlimit_profile_alone(home
     assert {"cgroup-memory", "cgroup-pids", "cgroup-cpu"} <= set(found["enforcement"]["degraded"])
 
 
+@pytest.mark.timeout(400)
 def test_a_users_boundary_holds_under_a_delegated_cgroup(home: Path, delegated: cgroups.Group) -> None:
     procs = delegated.open_procs()
     ran = as_user(home, procs, "-c", COMMAND, "verify", "--profile", "python", "--json")
@@ -207,6 +208,7 @@ def test_a_users_boundary_holds_under_a_delegated_cgroup(home: Path, delegated: 
     assert len([f for f in json.loads(ran.stdout)["findings"] if f["verdict"] == "held"]) >= 250
 
 
+@pytest.mark.timeout(400)
 def test_a_users_boundary_without_a_cgroup_is_that_of_the_rlimit_profile(home: Path) -> None:
     refused = as_user(home, (), "-c", COMMAND, "verify", "--profile", "python")
     assert refused.returncode == 3

@@ -246,6 +246,17 @@ def test_an_error_of_the_sources_comes_after_the_results_of_what_they_gave(kind:
         next(results)
 
 
+@pytest.mark.parametrize("kind", [mapping.ordered, mapping.completed])
+def test_one_that_is_dropped_ends_its_jobs_and_holds_nobody_up(kind: Any) -> None:
+    counted = Counted()
+    results = kind(iter(["quick", "slow"]), counted, 2)
+    next(results)
+    assert wait_until(lambda: counted.waits, 10)
+    # As the collector does, in a thread that the jobs need: it returns at once, though a job runs.
+    del results
+    assert wait_until(lambda: counted.cancelled == ["slow"], 10)
+
+
 def test_more_maps_than_the_loop_has_threads_wait_for_none_of_them() -> None:
     counted = Counted()
 

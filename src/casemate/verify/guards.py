@@ -263,8 +263,8 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     ),
     "memory": (
         (
-            "launcher/cgroups.py", "str(memory), str(memory))\n        for name",
-            'str(1 << 40), "max")\n        for name',
+            "launcher/cgroups.py", "str(memory), str(memory))\n        bounded",
+            'str(1 << 40), "max")\n        bounded',
         ),
         ("launcher/cgroups.py", '_write(f"{directory}/{name}", str(value))', "continue"),
     ),
