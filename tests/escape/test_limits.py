@@ -169,8 +169,8 @@ def test_twin_memory_of_children_without_the_cgroup(tmp_path: Path) -> None:
     # The harness's own group stops it then; the job's is not even asked.
     edit = (
         "launcher/cgroups.py",
-        "str(memory), str(memory))\n        for name",
-        'str(1 << 40), "max")\n        for name',
+        "str(memory), str(memory))\n        bounded",
+        'str(1 << 40), "max")\n        bounded',
     )
     seen = attack(CHILDREN.replace("range(8)", "range(6)"), tmp_path, seconds=60, without=(edit, MEMSW))
     assert seen["limit"] != Limit.MEMORY
