@@ -227,6 +227,28 @@ def test_cpu_time_of_all_processes_together(tmp_path: Path) -> None:
     assert seen["cpu"] < 4.0  # four processes: none of them alone had reached its RLIMIT_CPU
 
 
+# Nine tenths of its two seconds, by the clock that the cgroup's counter follows, and then its own end.
+ALMOST = """
+import os, time
+while time.process_time() < 1.8:
+    pass
+os.kill(os.getpid(), 9)
+"""
+FORGED: tuple[str, str, str] = ("launcher/execution.py", "killed = self.group is None and ", "killed = ")
+
+
+@NEEDS_CGROUP
+def test_who_kills_itself_before_the_bound_has_met_no_limit(tmp_path: Path) -> None:
+    seen = attack(ALMOST, tmp_path, profile=_short(tmp_path, "cad"), seconds=30)
+    assert (seen["reason"], seen["limit"], seen["signal"]) == (Reason.SIGNALED, None, 9)
+
+
+@NEEDS_CGROUP
+def test_twin_with_the_slack_of_ticks_it_would_be_its_own_verdict(tmp_path: Path) -> None:
+    seen = attack(ALMOST, tmp_path, profile=_short(tmp_path, "cad"), seconds=30, without=(FORGED,))
+    assert (seen["reason"], seen["limit"]) == (Reason.LIMIT, Limit.CPU_TIME)
+
+
 def test_twin_cpu_time_without_the_cgroups_clock(tmp_path: Path) -> None:
     edit = ("launcher/execution.py", "        self.group = group\n", "        self.group = None\n")
     seen = attack(BURN, tmp_path, profile=_short(tmp_path, "cad-rlimit"), seconds=4, without=(edit,))
