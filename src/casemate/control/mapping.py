@@ -64,11 +64,11 @@ class Mapping:
         """True: no more will be taken."""
         self._error: BaseException | None = None
         self._pool = ThreadPoolExecutor(jobs, "casemate-map")
-        # Nobody can interrupt a source that waits, so its thread keeps no process from ending.
-        threading.Thread(target=self._take, name="casemate-map-source", daemon=True).start()
         self.over: SimpleQueue[bool] = SimpleQueue()
         """True: it was closed; False: it was dropped. Its put() may be called by a finaliser (queue.SimpleQueue)."""
-        threading.Thread(target=self._reap, name="casemate-map-end", daemon=True).start()
+        # Nobody can interrupt a source that waits, so its thread keeps no process from ending.
+        for work, name in ((self._take, "source"), (self._reap, "end")):
+            threading.Thread(target=work, name=f"casemate-map-{name}", daemon=True).start()
 
     def _take(self) -> None:
         try:
@@ -167,7 +167,7 @@ class Mapping:
         self.stop()
         with self._state:
             self._state.wait_for(lambda: self._over or self._in_source)
-        self._pool.shutdown()
+        self._pool.shutdown(cancel_futures=True)
         self.over.put(True)
 
 
