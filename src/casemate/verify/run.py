@@ -8,10 +8,10 @@ import datetime
 import json
 import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from casemate.control.places import default_store, default_stores
 from casemate.control.profiles import load_profile, profile_text
 from casemate.errors import PolicyError, SandboxFault
 from casemate.runtime.doctor import examine
-from casemate.verify import harness, judge
+from casemate.verify import harness, judge, temporary
 from casemate.verify.canaries import VARIABLE, word
 from casemate.verify.guards import GUARDS
 from casemate.verify.model import VM, Finding, Probe, Report, Settings, Verdict
@@ -107,12 +107,9 @@ def _stage(settings: Settings, probes: tuple[Probe, ...], environment: Mapping[s
         )
 
 
-@contextlib.contextmanager
-def _directory() -> Iterator[Path]:
+def _directory() -> AbstractContextManager[Path]:
     """For a copy of the package that every uid of ours can read."""
-    with tempfile.TemporaryDirectory(prefix="casemate-verify-", dir="/var/tmp") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
+    return temporary.directory(Path("/var/tmp"), 0o755)
 
 
 def _absolute(profile: str) -> str:
