@@ -67,6 +67,13 @@ def test_verify_refuses(arguments: tuple[str, ...], words: str, profile: str, wh
     assert words in found["message"]
 
 
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_tried(
+    tmp_path: Path, whole: dict[str, Any]
+) -> None:
+    found = document(casemate("verify", "--report", tmp_path, "--json"), "ErrorDocument", whole, 2)
+    assert "is a directory" in found["message"]
+
+
 def _weakened(directory: Path, edits: tuple[tuple[str, str, str], ...], *arguments: str) -> tuple[int, str, str]:
     """Exit status, output and errors of the command of a package with guards taken out, behind a fence."""
     if cgroups.survey().missing:

@@ -38,6 +38,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Verify; 0 if every probe was held or is declared open, else 1."""
     if arguments.report:
+        if arguments.report.is_dir():
+            raise IsADirectoryError(f"{arguments.report} is a directory: --report takes a file")
         writable(arguments.report.absolute().parent)
     if arguments.twins and not arguments.json:
         terminal.complain("--twins is for test hosts: it attacks sandboxes whose guards were taken out")
