@@ -19,12 +19,14 @@ demo: setup
 	$(BIN)/python -m casemate.cli demo examples --out out
 
 test: setup
+	@scripts/install-peers crun:crun runc:runc
 	$(PYTEST)
 
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	@scripts/install-peers crun:crun runc:runc
 	$(PYTEST)
 
 # In a virtual machine with cgroup v2; as root. Under emulation it is slow, which is why it is not part of `test`.

@@ -12,7 +12,7 @@ from processes import descendants, fields, wait_until
 
 from casemate import Host, RunResult
 from casemate.control import runs
-from casemate.control.host import TEMPLATES, strongest
+from casemate.control.host import strongest
 from casemate.runtime.rooms import Standing
 
 SETUP = 4
@@ -44,7 +44,7 @@ def open_request(host: Host, source: bytes, template: str = "light", profile: st
 
 def standing(host: Host, request: runs.Request) -> Standing:
     """Its room with a warm template."""
-    found = host._rooms.standing(request.image, TEMPLATES[request.template])
+    found = host.ground(request)
     found.release()
     return found
 

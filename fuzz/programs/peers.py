@@ -30,6 +30,7 @@ from casemate.launcher import spec
 from casemate.runtime import connection, workspace
 from casemate.runtime.connection import Finished
 from casemate.runtime.rooms import Standing
+from casemate.runtime.runtimes import NATIVE
 from fuzz import callers
 from fuzz.peers import CALLER, GUEST, INNER, KEEPER
 
@@ -76,7 +77,7 @@ class Ground:
     def stand(self, room: str) -> None:
         """Make a room, with an endless job."""
         template = dataclasses.replace(TEMPLATES["light"], name=room)
-        self._rooms[room] = self._host._rooms.standing(self._request.image, template)
+        self._rooms[room] = self._host._rooms.standing(self._request.image, template, NATIVE)
         self._rooms[room].release()
         self._sleepers[room] = self._start(room, SLEEP)
 

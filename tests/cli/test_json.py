@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 from cli.command import BOX, DENIED, FAILING, TWO, casemate, document, inside
+from runtimes import profile_under
 
 
 def script(directory: Path, text: str, name: str = "box.py") -> Path:
@@ -102,6 +104,18 @@ def test_doctor(profile: str, whole: dict[str, Any]) -> None:
     for row in found["profiles"]:
         assert row["enforceable"] == (row["reason"] == "")
     assert by_name["cad-rlimit"]["not_held"]
+    runtimes = {row["name"]: row for row in found["runtimes"]}
+    assert list(runtimes) == ["crun", "runc", "runsc", "kata"]
+    for row in runtimes.values():
+        assert bool(row["version"]) == (row["reason"] == "")
+    assert runtimes["runc"]["lacks"] == {}
+    assert "host-processes" in runtimes["runsc"]["lacks"]
+
+
+def test_a_runtime_that_cannot_be_used_is_a_refusal(tmp_path: Path, whole: dict[str, Any]) -> None:
+    profile, source = profile_under(tmp_path, "runsc"), script(tmp_path, "x = 1\n")
+    found = document(casemate("run", source, "--profile", profile, "--json"), "ErrorDocument", whole, 3)
+    assert "host-processes: runsc cannot give it" in json.dumps(found)
 
 
 def test_image_show(whole: dict[str, Any]) -> None:

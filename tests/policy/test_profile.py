@@ -125,7 +125,7 @@ def test_what_no_row_can_say_is_refused(table: str, key: str, value: object) -> 
 @pytest.mark.parametrize(
     ("row", "values"),
     [
-        ("isolation.unit", ["task", "session", "user"]), ("isolation.runtime", ["crun", "runc", "runsc", "kata"]),
+        ("isolation.unit", ["task", "session", "user"]),
         ("filesystem.start", ["snapshot"]), ("filesystem.writable", [["/tmp", "/usr"], ["/home"]]),
         ("network.egress", ["broker"]), ("secrets.references", [["key"]]), ("preview.allowed", [True]),
         ("lifecycle.reuse", ["within-unit"]),

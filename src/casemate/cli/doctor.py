@@ -10,7 +10,8 @@ from casemate.control.places import default_stores
 from casemate.control.profiles import CEILING, admit, load_profile, profile_names
 from casemate.errors import CasemateError, Denied
 from casemate.policy import HostFacts, decide
-from casemate.runtime import images
+from casemate.policy.runtimes import LACKS
+from casemate.runtime import images, runtimes
 from casemate.runtime.doctor import examine
 
 _IMAGES = ("cad", "python")
@@ -28,11 +29,12 @@ def main(arguments: argparse.Namespace) -> int:
     found = examine()
     layers = tuple(documents.LayerDocument(name, not why, why) for name, why in found.layers)
     facts = HostFacts(found.layers)
+    found_runtimes = tuple(_runtime(name) for name in runtimes.EXECUTABLES)
     profiles = tuple(_profile(name, facts) for name in profile_names())
     there = {name: _image(name) for name in _IMAGES}
     best = next((p.name for name in ("cad", "cad-rlimit") for p in profiles if p.name == name and p.enforceable), None)
     status = WELL if best and not there["cad"].startswith("missing") else FAILED
-    document = documents.DoctorDocument(dict(found.host), layers, profiles, there, best, status)
+    document = documents.DoctorDocument(dict(found.host), layers, found_runtimes, profiles, there, best, status)
     if arguments.json:
         print(documents.dump(document))
     else:
@@ -47,6 +49,12 @@ def _profile(name: str, facts: HostFacts) -> documents.ProfileDocument:
     except Denied as refusal:
         return documents.ProfileDocument(name, False, str(refusal), (), profile.layers.not_held)
     return documents.ProfileDocument(name, True, "", plan.degraded, profile.layers.not_held)
+
+
+def _runtime(name: str) -> documents.RuntimeDocument:
+    found = runtimes.find(name)
+    lacks = {lack.layer: lack.why for lack in LACKS[name]}
+    return documents.RuntimeDocument(name, found.command, found.version, found.reason, lacks)
 
 
 def _image(name: str) -> str:
@@ -64,6 +72,11 @@ def _show(document: documents.DoctorDocument) -> None:
         terminal.say(f"  {layer.name}: {'yes' if layer.available else 'no'}", "green" if layer.available else "red")
         if layer.reason:
             terminal.say(f"      {layer.reason}")
+    terminal.say("runtimes for the outer wall, beside our own")
+    for runtime in document.runtimes:
+        terminal.say(f"  {runtime.name}: {runtime.reason or f'{runtime.command}, {runtime.version}'}")
+        for layer_name, why in runtime.lacks.items():
+            terminal.say(f"      lacks {layer_name}: {why}")
     terminal.say("profiles")
     for profile in document.profiles:
         style = "green" if profile.enforceable else "red"

@@ -7,12 +7,20 @@ import enum
 import json
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from casemate.bench.measure import Figure
 from casemate.bench.report import Machine
+from casemate.cli.policy_documents import (
+    PolicyDiffDocument,
+    PolicyDocument,
+    PolicyExplainDocument,
+    PolicyLintDocument,
+    SyscallSetDocument,
+    TraceDocument,
+)
 from casemate.model import Denial, Enforcement, Notice, Outcome, Part, RunResult, Stream, Usage
 from casemate.verify.boundary import State
 from casemate.verify.judge import counts
@@ -99,11 +107,24 @@ class ProfileDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class RuntimeDocument:
+    """An OCI runtime that a profile can name; `lacks`: layers that its outer wall cannot give, each with the reason."""
+
+    name: str
+    command: str
+    version: str
+    reason: str
+    """Why it cannot be used, "" if it can."""
+    lacks: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class DoctorDocument:
     """`casemate doctor`."""
 
     host: dict[str, str]
     layers: tuple[LayerDocument, ...]
+    runtimes: tuple[RuntimeDocument, ...]
     profiles: tuple[ProfileDocument, ...]
     images: dict[str, str]
     strongest: str | None
@@ -116,89 +137,6 @@ class DemoDocument:
 
     profile: str
     runs: dict[str, RunDocument]
-    exit_status: int
-
-
-Value = bool | int | float | str | tuple[str, ...]
-"""What a row of a profile may hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class FaultDocument:
-    """What is wrong with a row; `line` is 0 where a file could not be read, `text` says all of it."""
-
-    file: str
-    line: int
-    row: str
-    message: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class LintedFile:
-    """One profile: what it is if it loads, else what is wrong with it."""
-
-    file: str
-    ok: bool
-    name: str | None
-    version: int | None
-    digest: str | None
-    faults: tuple[FaultDocument, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyLintDocument:
-    """`casemate policy lint`."""
-
-    files: tuple[LintedFile, ...]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyDocument:
-    """`casemate policy show`: every row, table by table."""
-
-    name: str
-    version: int
-    digest: str
-    description: str
-    rows: dict[str, dict[str, Value]]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyExplainDocument:
-    """`casemate policy explain`."""
-
-    limit: str
-    bounds: str
-    unit: str
-    kind: Literal["terminal", "refusing", "slowing", "choice"]
-    enforced_by: str
-    program_sees: str
-    counted: str
-    without_cgroup: str
-    source: str
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class DifferenceDocument:
-    """A row that differs, and what the second profile is in it, seen from the first."""
-
-    row: str
-    first: Value
-    second: Value
-    second_is: Literal["tighter", "looser", "different"]
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyDiffDocument:
-    """`casemate policy diff`."""
-
-    first: str
-    second: str
-    rows: tuple[DifferenceDocument, ...]
     exit_status: int
 
 
@@ -239,43 +177,6 @@ class VerifyDocument:
     counts: dict[str, int]
     findings: tuple[Finding, ...]
     not_held: tuple[str, ...]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class SyscallGroupDocument:
-    """Calls with the one reason for them; `kept`: no trace has seen them."""
-
-    name: str
-    why: str
-    calls: tuple[str, ...]
-    kept: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SyscallSetDocument:
-    """`casemate syscalls show`; `arguments` is call → rule, where this set has one of its own."""
-
-    name: str
-    calls: int
-    groups: tuple[SyscallGroupDocument, ...]
-    arguments: dict[str, str]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class TraceDocument:
-    """`casemate syscalls trace`; `words` are values of the argument words at `positions`, of calls that have a rule."""
-
-    set: str
-    host: dict[str, str]
-    jobs: dict[str, str]
-    calls: dict[str, tuple[str, ...]]
-    positions: dict[str, tuple[int, ...]]
-    words: dict[str, tuple[tuple[int, ...], ...]]
-    lacks: tuple[str, ...]
-    unneeded: tuple[str, ...]
-    kept_but_seen: tuple[str, ...]
     exit_status: int
 
 

@@ -24,7 +24,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Its arguments."""
     parser = commands.add_parser("verify", help="try to break the boundary on this host")
     parser.add_argument("--profile", default="cad", help="a name, FILE.toml or strongest (default: cad)")
-    parser.add_argument("--runtime", help="refuse unless the profile's outer wall is built by this one")
+    parser.add_argument("--runtime", help="let this one build the profile's outer wall")
     parser.add_argument("--only", nargs="+", default=[], metavar="ID", help="probes or families (default: all)")
     parser.add_argument(
         "--twins", action="store_true",
@@ -38,6 +38,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Verify; 0 if every probe was held or is declared open, else 1."""
     if arguments.report:
+        if arguments.report.is_dir():
+            raise IsADirectoryError(f"{arguments.report} is a directory: --report takes a file")
         writable(arguments.report.absolute().parent)
     if arguments.twins and not arguments.json:
         terminal.complain("--twins is for test hosts: it attacks sandboxes whose guards were taken out")

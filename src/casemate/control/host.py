@@ -22,7 +22,9 @@ from casemate.control.profiles import CEILING, admit
 from casemate.errors import Busy, Denied, PolicyError, SandboxFault
 from casemate.model import RunResult
 from casemate.policy import HostFacts, Profile, decide, tighten
+from casemate.policy.runtimes import layer
 from casemate.runtime import capacity, images
+from casemate.runtime import runtimes as installed
 from casemate.runtime.connection import UID_RANGE
 from casemate.runtime.doctor import examine
 from casemate.runtime.rooms import Rooms, Standing, Stock, Template
@@ -45,7 +47,8 @@ class Host:
 
     `stores` are searched for images in order (default: the user's own, then the system's); `state` is the directory of
     the keeper's claims; `uids` is (first, count) of the host uids that sandboxes may have, as root; `stock` says how
-    many sandboxes are kept ready ahead of demand; `ceiling` is the administrator's file above which no profile may go.
+    many sandboxes are kept ready ahead of demand; `ceiling` is the administrator's file above which no profile may go;
+    `runtimes` are executables of OCI runtimes by their names in profiles (default: those in system directories).
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Host:
         uids: tuple[int, int] = UID_RANGE,
         stock: Stock | None = None,
         ceiling: Path = CEILING,
+        runtimes: Mapping[str, Path] | None = None,
     ) -> None:
         self._stores = tuple(stores) if stores is not None else default_stores()
         self._rooms = Rooms(state or default_state(), uids, stock)
@@ -63,6 +67,8 @@ class Host:
         self._ceiling = ceiling
         self._lock = threading.Lock()
         self._facts: HostFacts | None = None
+        self._named = dict(runtimes or {})
+        self._runtimes: dict[str, installed.Found] = {}
         self._threads = ThreadPoolExecutor(ARUNS, "casemate-arun")
 
     def __enter__(self) -> Self:
@@ -103,7 +109,7 @@ class Host:
     def warm(self, profile: str = "cad", limits: Mapping[str, float] | None = None) -> None:
         """Start what the first job under this profile would wait for: the keeper, a room, a warm template, a stock."""
         request = self.request("", profile, None, None, LOCAL, LOCAL, limits=limits)
-        ground = self._rooms.standing(request.image, TEMPLATES[request.template])
+        ground = self.ground(request)
         runs.demand(request, ground)
         ground.release()
 
@@ -189,6 +195,7 @@ class Host:
                 request = self.request(source, profile, None, None, LOCAL, LOCAL, limits=limits)
                 return self.execute(request, cancellation, lambda _: None)
             except (Busy, SandboxFault) as fault:
+                self._rooms.require_open()  # a closed Host ends the map
                 return outcomes.lost(uuid.uuid4().hex[:16], first.plan, first.image, str(fault))
 
         return run
@@ -208,7 +215,7 @@ class Host:
         until = Deadline.after(deadline) if isinstance(deadline, (int, float)) else deadline
         loaded = tighten(self.admitted(strongest(self) if profile == "strongest" else profile), limits or {})
         try:
-            plan = decide(loaded, self.facts())
+            plan = decide(loaded, self.facts(loaded.isolation.runtime))
         except PolicyError as refusal:
             raise PolicyError(f"{refusal}{self._alternative(loaded)}", refusal.faults) from None
         if until is not None and math.isnan(until.at):
@@ -228,13 +235,17 @@ class Host:
         self, request: runs.Request, cancellation: runs.Cancellation, progress: Callable[[str], None]
     ) -> RunResult:
         """Run a resolved request."""
-        template = TEMPLATES[request.template]
 
         def standing() -> Standing:
-            patience = None if request.deadline is None else request.deadline.left()
-            return self._rooms.standing(request.image, template, patience)
+            return self.ground(request, None if request.deadline is None else request.deadline.left())
 
         return runs.run(request, self._leases, standing, cancellation, progress)
+
+    def ground(self, request: runs.Request, patience: float | None = None) -> Standing:
+        """The room for a request with its warm template (see `Rooms.standing`); its `release` is the caller's."""
+        runtime = request.plan.profile.isolation.runtime
+        outer = installed.NATIVE if runtime == "native" else installed.outer(self._runtime(runtime))
+        return self._rooms.standing(request.image, TEMPLATES[request.template], outer, patience)
 
     @capacity.descriptors()
     def admitted(self, profile: str) -> Profile:
@@ -242,16 +253,27 @@ class Host:
         return admit(profile, self._ceiling)
 
     @capacity.descriptors()
-    def facts(self) -> HostFacts:
-        """What this host can enforce; probed once."""
+    def facts(self, runtime: str = "native") -> HostFacts:
+        """What this host can enforce, and whether it has this runtime; probed once."""
         self._rooms.require_own_process()
         with self._lock:
             if self._facts is None:
                 self._facts = HostFacts(examine().layers)
-            return self._facts
+            facts = self._facts
+        if runtime == "native":
+            return facts
+        return HostFacts((*facts.layers, (layer(runtime), self._runtime(runtime).reason)))
+
+    def _runtime(self, name: str) -> installed.Found:
+        with self._lock:
+            if name not in self._runtimes:
+                self._runtimes[name] = installed.find(name, self._named.get(name))
+            return self._runtimes[name]
 
     def _alternative(self, refused: Profile) -> str:
         """What to say of a weaker profile that this host does enforce; it is never taken unasked."""
+        if refused.isolation.runtime != "native":
+            return ""
         plain = refused.artifacts.inspection == "none"
         try:
             name = strongest(self, PLAIN if plain else STRONGEST)

@@ -39,6 +39,12 @@ def load_profile(name: str) -> Profile:
     return _parsed(_text(fd, str(path)), str(path))
 
 
+def profile_text(name: str) -> str:
+    """The TOML of a profile by name or path; raises PolicyError if it cannot be loaded."""
+    loaded = load_profile(name)
+    return _shipped_text(loaded.name) if name in profile_names() else Path(name).read_text("utf-8")
+
+
 def load_ceiling(path: Path) -> Ceiling | None:
     """The host's ceiling, or None if there is no such file.
 

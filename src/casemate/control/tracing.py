@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from casemate.control import runs
-from casemate.control.host import TEMPLATES, Host
+from casemate.control.host import Host
 from casemate.model import Reason
 from casemate.runtime import seccomp, tracing
 from casemate.runtime.syscall_rules import ANSWERS, RULES, VARIANTS, permits
@@ -75,7 +75,7 @@ def trace(
     calls: dict[str, list[str]] = {}
     words: dict[str, set[tuple[int, ...]]] = {}
     request = _request(host, b"", name, profile)
-    host._rooms.standing(request.image, TEMPLATES[request.template])
+    host.ground(request)
     assert host.keeper_pid is not None
     with tracing.recorded(tracing.below(host.keeper_pid)) as recorder:
         for job in jobs:

@@ -25,8 +25,9 @@ from collections.abc import Callable
 
 from . import cgroups, claims, room, spec, syscalls
 from .executions import Executions
+from .place import Events
 from .preparation import Loop
-from .rooms import Events, Rooms
+from .rooms import Rooms
 from .stock import Terms
 
 
@@ -88,12 +89,13 @@ class Keeper:
         try:
             while self._running:
                 now = time.monotonic()
-                due = self._executions.next_time(now)
+                due = min(self._executions.next_time(now), self._rooms.next_time())
                 for fd, _ in self._poll.poll(max(0.0, due - now) + 0.0005):
                     handler = self._handlers.get(fd)
                     if handler is not None:
                         handler()
                 self._executions.on_time(time.monotonic())
+                self._rooms.on_time(time.monotonic())
         finally:
             self._destroy()
 

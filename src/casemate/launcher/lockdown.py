@@ -52,7 +52,8 @@ _LIBRARY = 0b11 << 31
 
 
 def session(_: Site) -> None:
-    os.setsid()
+    if os.getsid(0) != os.getpid():  # a runtime may have made one already, and a leader cannot make another
+        os.setsid()
     os.umask(0o077)
     seen = status()
     changed = int(seen["SigCgt"], 16) | int(seen["SigIgn"], 16)

@@ -25,6 +25,19 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
+class Outer:
+    """Who makes the outer wall: "native", which is ours, or an OCI runtime."""
+
+    runtime: str
+    command: str
+    """The runtime's executable on the host; "" for ours."""
+    version: str
+    """As it says it."""
+    seccomp: str
+    """The room's filter, JSON as `linux.seccomp` of a bundle has it; "" for none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Room:
     """Caller → keeper: make a room (the outer wall) of an image, with these templates."""
 
@@ -35,6 +48,17 @@ class Room:
     site_packages: str
     """Where its packages are, as seen inside."""
     templates: tuple[Template, ...]
+    outer: Outer
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """Keeper → first process of a room that an OCI runtime made: look at the wall, and say what is there."""
+
+    kind = "enclosed"
+    runtime: str
+    outside: tuple[tuple[str, int], ...]
+    """The keeper's namespaces, by name: none of the room's may be one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +236,8 @@ class Fault:
     """True: nothing is broken, there is only no room left."""
     begun: bool = True
     """False: not a byte of the job was read, so it may be tried again elsewhere."""
+    refused: bool = False
+    """True: what the profile names is not to be had on this host."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,20 +37,24 @@ def _tmpfs(target: str, options: str, flags: int = _INERT) -> None:
     syscalls.mount("tmpfs", target, "tmpfs", flags, options)
 
 
-def _devices(directory: str) -> None:
-    """Bind the five harmless device nodes of the host over empty files, and link the descriptors."""
+def _devices(directory: str, *, nodes: bool = True) -> None:
+    """Bind the five harmless device nodes of the host over empty files, and link the descriptors.
+
+    Without `nodes` the files stay empty: somebody else binds what belongs there.
+    """
     _tmpfs(directory, "size=64k,nr_inodes=32,mode=0755", syscalls.MS_NOSUID | syscalls.MS_NOEXEC)
     for name in DEVICES:
         node = f"{directory}/{name}"
         os.close(os.open(node, os.O_CREAT | os.O_WRONLY, 0o666))
-        syscalls.mount(f"/dev/{name}", node, None, syscalls.MS_BIND)
+        if nodes:
+            syscalls.mount(f"/dev/{name}", node, None, syscalls.MS_BIND)
     for name, target in LINKS:
         os.symlink(target, f"{directory}/{name}")
     os.mkdir(f"{directory}/pts", 0o755)  # where a sandbox with terminals mounts its own
     syscalls.mount_setattr(directory, syscalls.MOUNT_ATTR_RDONLY)
 
 
-def _code(directory: str, files: dict[str, bytes]) -> None:
+def _code(directory: str, files: dict[str, bytes], owner: tuple[int, int] | None = None) -> None:
     _tmpfs(directory, "size=16m,nr_inodes=1k,mode=0755")
     for name, data in files.items():
         path = f"{directory}/{name}"
@@ -58,32 +62,61 @@ def _code(directory: str, files: dict[str, bytes]) -> None:
         fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o444)
         with os.fdopen(fd, "wb") as file:
             file.write(data)
+    if owner is not None:
+        for path, _, names in os.walk(directory):
+            for name in (".", *names):
+                os.chown(f"{path}/{name}", *owner)
     syscalls.mount_setattr(directory, syscalls.MOUNT_ATTR_RDONLY)
+
+
+def _show(image: str, root: str) -> None:
+    """Mount the image, read-only, on `root`, a directory that is made for it.
+
+    A bind of the image would show its path on the host, and so the user's name, in every mountinfo. An overlay shows
+    the words it was given: "." and an empty directory, since a read-only overlay needs two (overlayfs.rst).
+    """
+    os.chdir(image)
+    _tmpfs("run", "size=64k,nr_inodes=8,mode=0755")
+    os.mkdir("run/empty", 0o755)
+    os.mkdir(root, 0o755)
+    syscalls.mount("image", root, "overlay", _OVERLAY, "lowerdir=.:run/empty")
+
+
+def lay_out(bundle: str, image: str, files: dict[str, bytes], owner: tuple[int, int]) -> None:
+    """Mount what a runtime is to show in a room, each below `bundle`: the image, a /dev without nodes, our own code.
+
+    In a mount namespace of the caller's own, whose mounts nobody else sees; `owner` is who the room's root is here.
+    """
+    _show(image, f"{bundle}/rootfs")
+    os.chdir(bundle)
+    for name in ("dev", "code"):
+        os.mkdir(name, 0o755)
+    _devices("dev", nodes=False)
+    _code("code", files, owner)
 
 
 def build_room(image: str, files: dict[str, bytes]) -> None:
     """Mount a room's tree and enter it; the caller is pid 1 of new namespaces."""
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
-    os.chdir(image)
-    # A bind of the image would show its path on the host, and so the user's name, in every mountinfo. An overlay shows
-    # the words it was given: "." and an empty directory, since a read-only overlay needs two (overlayfs.rst).
-    _tmpfs("run", "size=64k,nr_inodes=8,mode=0755")
-    os.mkdir("run/empty", 0o755)
-    os.mkdir("run/root", 0o755)
-    syscalls.mount("image", "run/root", "overlay", _OVERLAY, "lowerdir=.:run/empty")
-    root = os.path.abspath("run/root")
+    root = f"{image}/run/root"
+    _show(image, root)
     os.chdir(root)
     _devices("dev")
     _code("opt/casemate", files)
     _tmpfs("tmp", "size=16m,nr_inodes=4k,mode=0755")
     _tmpfs("run", "size=64k,nr_inodes=16,mode=0755")
     syscalls.mount("proc", "proc", "proc", _INERT)
+    prepare(root)
+    enter(".")
+
+
+def prepare(root: str) -> None:
+    """Mount the tree that sandboxes take, in the room whose root is `root` and the working directory."""
     prepared = PREPARED.lstrip("/")
     os.mkdir(prepared, 0o755)
     syscalls.mount(root, prepared, None, syscalls.MS_BIND)
     for name in ("dev", "opt/casemate"):
         syscalls.mount(name, f"{prepared}/{name}", None, syscalls.MS_BIND | syscalls.MS_REC)
-    enter(".")
 
 
 def build_sandbox(walls: spec.Walls, workdir: str, owner: tuple[int, int]) -> int:

@@ -64,16 +64,15 @@ def examine(pid: int, group: cgroups.Group | None, uid: int, others: set[str]) -
 
     `uid` is the host uid that the guest must have. Raises Unlike, or OSError if it is gone.
     """
-    status: dict[str, list[str]] = {}
-    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
-        for line in file:
-            key, _, value = line.partition(":")
-            status[key] = value.split()
+    status = _status(pid)
     for name in _EMPTY:
         if int(status[name][0], 16) != 0:
             raise Unlike(f"{name} is {status[name][0]}")
     if status["NoNewPrivs"] != ["1"] or status["Seccomp"] != ["2"]:
         raise Unlike("no_new_privs or seccomp is off")
+    # It inherits the filters of a room that has one, or of a keeper that does.
+    if _filters(status) <= _filters(_status(int(status["PPid"][0]))):
+        raise Unlike("it has no filter that its template has not")
     if set(status["Uid"]) != {str(uid)}:
         raise Unlike(f"its uid is {status['Uid'][0]}, not {uid}")
     if status["Threads"] != ["1"]:
@@ -87,6 +86,51 @@ def examine(pid: int, group: cgroups.Group | None, uid: int, others: set[str]) -
         _in_its_groups(pid, group)
     detail = f"uid {uid}, {len(seen)} namespaces of its own, no capability, seccomp"
     return spec.Layer("keeper.outside", True, detail), seen
+
+
+def _status(pid: int) -> dict[str, list[str]]:
+    """The words of each field of /proc/PID/status (proc_pid_status(5))."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        return {key: value.split() for key, _, value in (line.partition(":") for line in file)}
+
+
+def _filters(status: dict[str, list[str]]) -> int:
+    return int(status["Seccomp_filters"][0])
+
+
+def examine_room(
+    pid: int, monitor: int, group: cgroups.Group | None, uids: tuple[int, int] | None
+) -> tuple[spec.Layer, ...]:
+    """The layers of a room's first process that only the outside sees, where a runtime made the wall.
+
+    It must descend from `monitor`, who ends it. Raises Unlike, or OSError if it is gone.
+    """
+    status = _status(pid)
+    uid, gid = (uids[0], uids[0]) if uids else (os.geteuid(), os.getegid())
+    if set(status["Uid"]) != {str(uid)} or set(status["Gid"]) != {str(gid)} or (uids and status["Groups"]):
+        raise Unlike(f"its uid, gid and groups are {status['Uid'][0]}, {status['Gid'][0]}, {status['Groups']}")
+    if status["NSpid"][1:] != ["1"]:
+        raise Unlike("it is not the first process of a pid namespace below the host's")
+    if status["NoNewPrivs"] != ["1"] or status["Seccomp"] != ["2"]:
+        raise Unlike("no_new_privs or seccomp is off")
+    seen, ours = namespaces(pid), namespaces(os.getpid())
+    if seen & ours:
+        raise Unlike(f"shares {', '.join(sorted(seen & ours))} with the host")
+    above = pid
+    while above not in (0, monitor):
+        above = int(_status(above)["PPid"][0])
+    if above != monitor:
+        raise Unlike("it is no descendant of the process that is to end it")
+    groups = [] if group is None else group.directories()
+    for directory in groups:
+        with open(f"{directory}/cgroup.procs", encoding="ascii") as file:
+            if str(pid) not in file.read().split():
+                raise Unlike(f"is not in {directory}")
+    return (
+        spec.Layer("room.cgroup", bool(groups), f"joined {len(groups)} hierarchies, by the keeper" if groups else ""),
+        spec.Layer("room.identity", True, "own uid" if uids else "caller's uid"),
+        spec.Layer("keeper.room", True, f"uid {uid}, {len(seen)} namespaces of its own, a child of the keeper's"),
+    )
 
 
 def _in_its_groups(pid: int, group: cgroups.Group) -> None:

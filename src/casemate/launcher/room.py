@@ -117,12 +117,17 @@ def _guarded(say_failed: int, body: Callable[[], None]) -> None:
 def _first(site: Site, layers: tuple[spec.Layer, ...], control: int, say: int) -> None:
     layers += steps.take(Place.ROOM, site, after="namespaces")
     os.write(say, _BUILT + spec.encode(spec.Warm("room", layers)) + b"\0")
+    become_zygote(control)
+
+
+def become_zygote(control: int) -> None:
+    """Turn into the zygote, with nothing but its channel `control`; pid 1 of a room whose wall stands."""
     syscalls.prctl(syscalls.PR_SET_PDEATHSIG, 9)
     null = os.open("/dev/null", os.O_RDWR)
     control = os.dup(control)
     for fd in (0, 1):
         os.dup2(null, fd)
-    # Standard error stays the keeper's: what a library prints while it is imported is for whoever runs the host.
+    # Standard error stays the caller's: what a library prints while it is imported is for whoever runs the host.
     os.dup2(control, CONTROL, inheritable=True)
     for name in os.listdir("/proc/self/fd"):
         if int(name) > CONTROL:

@@ -4,46 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import os
 import socket
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from . import cgroups, descriptors, outside, room, spec, syscalls
+from . import cgroups, descriptors, oci, outside, room, spec, syscalls
+from .foreign import NATIVE, Foreign
+from .place import Events, Place
 
 _PATIENCE = struct.pack("ll", 0, 500_000)
 """For a zygote whose channel is full, as a timeval: then it does not read any more, and others must not wait for it."""
-
-
-@dataclass
-class Place:
-    """A room that stands, and its templates."""
-
-    room: spec.Room
-    pid: int
-    channel: spec.Channel
-    layers: tuple[spec.Layer, ...]
-    group: cgroups.Group | None
-    templates: dict[str, spec.Channel] = field(default_factory=dict)
-    warm: set[str] = field(default_factory=set)
-    namespaces: set[str] = field(default_factory=set)
-    retired: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Events:
-    """What the keeper does when something happens in a room."""
-
-    watch: Callable[[int, Callable[[], None]], None]
-    forget: Callable[[int], None]
-    tell: Callable[[spec.Message, tuple[int, ...]], None]
-    exited: Callable[[str, spec.Exited], bool]
-    """A guest of this room was reaped; False if none was to be told of."""
-    refused: Callable[[str, spec.Fault], bool]
-    """A template of this room could not do what it was told; False if that concerned no execution."""
-    lost: Callable[[str], None]
-    """No execution of this room can end well any more."""
 
 
 class Rooms:
@@ -55,6 +26,7 @@ class Rooms:
         self._files, self._uids, self._group = files, uids, group
         self._events = events
         self._places: dict[str, Place] = {}
+        self._foreign = Foreign(uids, events, self._lose, self._furnish)
         self._ended: list[cgroups.Group] = []
 
     def template(self, room_id: str, name: str) -> spec.Channel:
@@ -87,37 +59,51 @@ class Rooms:
     def make(self, message: spec.Room) -> None:
         """Start a room; that it stands, or why not, is told later."""
         procs: tuple[int, ...] = ()
-        pairs: list[tuple[spec.Channel, spec.Channel]] = []
         place: Place | None = None
         group: cgroups.Group | None = None
+        native = message.outer.runtime == NATIVE
         try:
             names = [wanted.name for wanted in message.templates]
             if message.id in self._places or len(set(names)) < len(names):
                 raise OSError("its id, or the name of a template, is taken")
             group = None if self._group is None else self._group.child(f"room-{message.id}")
-            pairs += [spec.pair() for _ in names]
-            for ours, _ in pairs:
-                ours.sock.setblocking(False)
-                ours.ask_sender()
             procs = () if group is None else group.open_procs()
-            place = Place(message, *room.start(message, self._files, self._uids, procs), group)
-            place.channel.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _PATIENCE)
-            place.channel.send(message, tuple(theirs.fileno() for _, theirs in pairs))
+            if native:
+                place = Place(message, *room.start(message, self._files, self._uids, procs), group)
+                self._furnish(place)
+            else:
+                place = self._foreign.start(message, self._files, procs, group)
         except (OSError, ValueError) as error:
             if place is not None:
                 self._end(place)
             elif group is not None:
                 self._ended.append(group)
-            for ours, _ in pairs:
-                ours.close()
-            self._events.tell(spec.Fault(message.id, f"room: {error}"), ())
+            self._events.tell(spec.Fault(message.id, f"room: {error}"[:4000], refused=not native), ())
             return
         finally:
             spec.close_all(procs)
+        self._places[message.id] = place
+
+    def _furnish(self, place: Place) -> None:
+        """Have the zygote of a room that stands fork its templates; raises OSError or ValueError."""
+        pairs: list[tuple[spec.Channel, spec.Channel]] = []
+        names = [wanted.name for wanted in place.room.templates]
+        try:
+            pairs += [spec.pair() for _ in names]
+            for ours, _ in pairs:
+                ours.sock.setblocking(False)
+                ours.ask_sender()
+            place.channel.sock.setblocking(True)
+            place.channel.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _PATIENCE)
+            place.channel.send(place.room, tuple(theirs.fileno() for _, theirs in pairs))
+        except (OSError, ValueError):
+            for ours, _ in pairs:
+                ours.close()
+            raise
+        finally:
             for _, theirs in pairs:
                 theirs.close()
         place.templates = {name: ours for name, (ours, _) in zip(names, pairs, strict=True)}
-        self._places[message.id] = place
         self._events.watch(place.channel.fileno(), functools.partial(self._on_zygote, place))
         for name, template in place.templates.items():
             self._events.watch(template.fileno(), functools.partial(self._on_template, place, name))
@@ -160,7 +146,8 @@ class Rooms:
         if self._places.pop(place.room.id, None) is None:
             return
         # The caller must know of the room before it hears of the jobs: it tries them again, and not in there.
-        self._events.tell(spec.Fault(place.room.id, f"room: {why}"), ())
+        refused = place.room.outer.runtime != NATIVE and not place.templates
+        self._events.tell(spec.Fault(place.room.id, f"room: {why}"[:4000], refused=refused), ())
         self._events.lost(place.room.id)
         self._end(place)
 
@@ -168,10 +155,13 @@ class Rooms:
         for channel in (place.channel, *place.templates.values()):
             self._events.forget(channel.fileno())
             channel.end()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(place.pid, 9)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(place.pid, 0)
+        if place.lifeline >= 0:
+            self._foreign.end(place)
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(place.pid, 9)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(place.pid, 0)
         if place.group is not None:
             self._ended.append(place.group)
 
@@ -185,6 +175,17 @@ class Rooms:
         for name, place in list(self._places.items()):
             if place.retired and name not in in_use:
                 self._lose(place, "retired")
+
+    def next_time(self) -> float:
+        """Monotonic time of the next thing to look at."""
+        return min((place.due for place in self._places.values()), default=math.inf)
+
+    def on_time(self, now: float) -> None:
+        """Give up on runtimes that took too long, and forget monitors that have ended."""
+        for place in list(self._places.values()):
+            if now >= place.due:
+                self._lose(place, f"{place.room.outer.runtime} made no room within {oci.SECONDS:g} s")
+        self._foreign.reap()
 
     @property
     def emptying(self) -> bool:
@@ -200,3 +201,4 @@ class Rooms:
         for place in self._places.values():
             self._end(place)
         self._places.clear()
+        self._foreign.finish()

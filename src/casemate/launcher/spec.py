@@ -28,6 +28,7 @@ from .messages import (
     Bounds,
     Cancel,
     Demand,
+    Enclosed,
     Ended,
     Exited,
     Fault,
@@ -37,6 +38,7 @@ from .messages import (
     Job,
     Layer,
     Locked,
+    Outer,
     Placed,
     Prefault,
     Prefaulted,
@@ -61,6 +63,7 @@ __all__ = [
     "Cancel",
     "Demand",
     "Channel",
+    "Enclosed",
     "Ended",
     "Exited",
     "Fault",
@@ -72,6 +75,7 @@ __all__ = [
     "MAX_DESCRIPTORS",
     "MAX_MESSAGE",
     "Message",
+    "Outer",
     "Ready",
     "Retire",
     "Prefault",
@@ -102,6 +106,7 @@ class WireError(ValueError):
 
 Message = (
     Room
+    | Enclosed
     | Run
     | Demand
     | Retire

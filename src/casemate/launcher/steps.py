@@ -6,7 +6,7 @@ anything untrusted is near. What was read back becomes the `enforcement` of ever
 
 Four places, two walls:
 
-    room   (outer wall)  the process that becomes a room's first
+    room   (outer wall)  the process that becomes a room's first; where an OCI runtime makes the wall, see `behind`
     init   (inner wall)  the process that becomes a sandbox's init
     exec   (inner wall)  the first process of one execution: it reaps, and holds the pid namespace
     guest  (inner wall)  the fork of the template that will run the untrusted code
@@ -18,8 +18,9 @@ cgroup namespace; capabilities before no_new_privs; Landlock before seccomp (its
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from . import enclose, lockdown, spec
 from .site import Place, Site, StepFailed, namespaces
@@ -111,20 +112,29 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def take(place: Place, site: Site, upto: str = "", after: str = "") -> tuple[spec.Layer, ...]:
-    """Take the steps of `place` in order, from the one behind `after` to `upto`; raises StepFailed naming the step."""
+def take(
+    place: Place, site: Site, upto: str = "", after: str = "", made: Mapping[str, str] = MappingProxyType({}),
+    elsewhere: frozenset[str] = frozenset(),
+) -> tuple[spec.Layer, ...]:  # fmt: skip
+    """Take the steps of `place` in order, from the one behind `after` to `upto`; raises StepFailed naming the step.
+
+    `made` are steps that somebody else has applied, with who: their effect is read back here all the same. Those of
+    `elsewhere` are neither taken nor read back here.
+    """
     if not site.before:
         site.before = namespaces()
     layers = []
-    steps = [step for step in STEPS if place in step.places]
+    steps = [step for step in STEPS if place in step.places and step.name not in elsewhere]
     names = [step.name for step in steps]
     first = names.index(after) + 1 if after else 0
     last = names.index(upto) + 1 if upto else len(steps)
     for step in steps[first:last]:
         try:
-            step.apply(site)
+            if step.name not in made:
+                step.apply(site)
             seen = step.verify(site)
         except (StepFailed, OSError, ValueError) as error:
             raise StepFailed(f"{place}: {step.name}: {error}") from None
-        layers.append(spec.Layer(f"{place}.{step.name}", bool(seen), seen))
+        detail = f"{seen}, by {made[step.name]}" if seen and step.name in made else seen
+        layers.append(spec.Layer(f"{place}.{step.name}", bool(seen), detail))
     return tuple(layers)

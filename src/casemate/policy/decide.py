@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from casemate.errors import PolicyError
+from casemate.policy import runtimes
 from casemate.policy.profile import Profile
 
 
@@ -34,13 +35,17 @@ def decide(profile: Profile, facts: HostFacts) -> Plan:
 
     Raises PolicyError with each required layer that is missing and its remedy.
     """
+    runtime = profile.isolation.runtime
+    lacks = {lack.layer: f"{runtime} cannot give it: {lack.why}" for lack in runtimes.LACKS[runtime]}
     reasons: dict[str, list[str]] = {}
-    for layer in profile.layers.required:
-        if why := facts.missing(layer):
+    if runtime != "native" and (why := facts.missing(runtimes.layer(runtime))):
+        reasons[why] = [f"isolation.runtime = {runtime!r}"]
+    for layer in (*sorted(runtimes.ALWAYS & lacks.keys()), *profile.layers.required):
+        if why := lacks.get(layer) or facts.missing(layer):
             reasons.setdefault(why, []).append(layer)
     refusals = [f"{', '.join(layers)}: {why}" for why, layers in reasons.items()]
     if refusals:
         raise PolicyError(f"profile {profile.name!r} needs what this host does not give: " + "; ".join(refusals))
-    degraded = tuple(layer for layer in profile.layers.permitted_degraded if facts.missing(layer))
+    degraded = tuple(layer for layer in profile.layers.permitted_degraded if layer in lacks or facts.missing(layer))
     cgroups = profile.needs_cgroups or not any(layer.startswith("cgroup-") for layer in degraded)
-    return Plan(profile, cgroups, not facts.missing("landlock"), degraded)
+    return Plan(profile, cgroups, "landlock" not in lacks and not facts.missing("landlock"), degraded)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from casemate.errors import Busy, SandboxFault
+from casemate.errors import Busy, PolicyError, SandboxFault
 from casemate.launcher import spec
 from casemate.runtime import capacity, process
 
@@ -53,6 +53,8 @@ class NotBegun(SandboxFault):
 def _error(fault: spec.Fault) -> Exception:
     if fault.busy:
         return Busy(fault.message)
+    if fault.refused:
+        return PolicyError(fault.message)
     return (SandboxFault if fault.begun else NotBegun)(fault.message)
 
 

@@ -1,4 +1,7 @@
-"""Rooms that stand, by image and template: made on first use, shared by every thread, made again after a loss."""
+"""Rooms that stand, by image, template and outer wall.
+
+Each is made on first use, shared by every thread, and made again after a loss.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,15 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from casemate.errors import SandboxFault
+from casemate.errors import PolicyError, SandboxFault
 from casemate.launcher import spec
-from casemate.launcher.spec import Bounds, Ended, GuestJob, Template, Walls
+from casemate.launcher.spec import Bounds, Ended, GuestJob, Outer, Template, Walls
 from casemate.launcher.spec import Layer as Seen
 from casemate.runtime import images
 from casemate.runtime.connection import UID_RANGE, Connection, Finished
 
 # What callers of this zone say to a sandbox and hear from it are the wire's own values.
-__all__ = ["Bounds", "Ended", "GuestJob", "Rooms", "Seen", "Standing", "Stock", "Template", "Walls"]
+__all__ = ["Bounds", "Ended", "GuestJob", "Outer", "Rooms", "Seen", "Standing", "Stock", "Template", "Walls"]
 
 WARM_TIMEOUT = 120.0
 
@@ -90,16 +93,19 @@ class Rooms:
         self._pid = os.getpid()
         self._closed = False
         self._connection: Connection | None = None
-        self._rooms: dict[tuple[images.Image, Template], tuple[str, Future[spec.Ready]]] = {}
+        self._rooms: dict[tuple[images.Image, Template, Outer], tuple[str, Future[spec.Ready]]] = {}
         self._held: Counter[str] = Counter()
         self._retiring: set[str] = set()
 
-    def standing(self, image: images.Image, template: Template, patience: float | None = None) -> Standing:
+    def standing(
+        self, image: images.Image, template: Template, outer: Outer, patience: float | None = None
+    ) -> Standing:
         """The room of `image` with a warm `template`; raises SandboxFault if it cannot be made.
 
-        TimeoutError if it is not warm within `patience` seconds: it goes on warming up, for the next call.
+        PolicyError if the runtime of `outer` does not make it. TimeoutError if it is not warm within `patience`
+        seconds: it goes on warming up, for the next call.
         """
-        key = (image, template)
+        key = (image, template, outer)
         self.require_own_process()
         with self._lock:
             if self._closed:
@@ -107,22 +113,27 @@ class Rooms:
             connection = self._connect()
             if key not in self._rooms or connection.lost(self._rooms[key][0]):
                 name = uuid.uuid4().hex[:12]
-                room = spec.Room(name, str(image.root), image.site_packages, (template,))
+                room = spec.Room(name, str(image.root), image.site_packages, (template,), outer)
                 self._retire_others(connection, image, template)
                 self._rooms[key] = (name, connection.room(room))
             name, future = self._rooms[key]
+            self._held[name] += 1  # from now on: who waits for a room must not see it retired
+        release = once(lambda: self._release(connection, name))
         try:
             ready = future.result(WARM_TIMEOUT if patience is None else min(patience, WARM_TIMEOUT))
         except TimeoutError:
+            release()
             if patience is not None and patience < WARM_TIMEOUT:
                 raise TimeoutError(f"template {template.name} was not warm in the time that was left") from None
             raise SandboxFault(f"template {template.name} was not warm after {WARM_TIMEOUT:g} s") from None
-        except SandboxFault:
+        except (SandboxFault, PolicyError):
             self.forget(name)
+            release()
             raise
-        with self._lock:
-            self._held[name] += 1
-        return Standing(connection, name, template.name, ready.layers, once(lambda: self._release(connection, name)))
+        except BaseException:
+            release()
+            raise
+        return Standing(connection, name, template.name, ready.layers, release)
 
     def _release(self, connection: Connection, name: str) -> None:
         with self._lock:
@@ -136,9 +147,9 @@ class Rooms:
 
     def _retire_others(self, connection: Connection, image: images.Image, template: Template) -> None:
         """Rooms of what else had this image's name, before it was built anew, each when its last job is over."""
-        for (other, kind), (name, _) in list(self._rooms.items()):
+        for (other, kind, outer), (name, _) in list(self._rooms.items()):
             if other.name == image.name and kind == template and other != image:
-                del self._rooms[other, kind]
+                del self._rooms[other, kind, outer]
                 if self._held[name]:
                     self._retiring.add(name)
                 else:

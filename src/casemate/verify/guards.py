@@ -51,14 +51,14 @@ _HOST_ROOT: tuple[Edit, ...] = (
     (MOUNTS, '_tmpfs("run", "size=64k,nr_inodes=8,mode=0755")', '_tmpfs("run", "size=64k,nr_inodes=64,mode=0755")'),
     (
         MOUNTS,
-        '    os.mkdir("run/root", 0o755)\n',
-        '    os.mkdir("run/root", 0o755)\n    for name in ("sys", "var", "home", "root", "srv"):\n'
+        "    os.mkdir(root, 0o755)\n",
+        '    os.mkdir(root, 0o755)\n    for name in ("sys", "var", "home", "root", "srv"):\n'
         '        os.mkdir(f"run/empty/{name}", 0o755)\n',
     ),
     (
         MOUNTS,
-        '    enter(".")\n\n\ndef build_sandbox(',
-        '    syscalls.pivot_root(".", "tmp")\n    os.chdir("/")\n\n\ndef build_sandbox(',
+        '    prepare(root)\n    enter(".")\n',
+        '    prepare(root)\n    syscalls.pivot_root(".", "tmp")\n    os.chdir("/")\n',
     ),
     NO_TREE_CHECK,
     without("landlock", "seccomp"),
@@ -142,8 +142,8 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     ),
     "mount-names": (
         (
-            MOUNTS, 'syscalls.mount("image", "run/root", "overlay", _OVERLAY, "lowerdir=.:run/empty")',
-            f'syscalls.mount(image, "run/root", None, {_BIND})',
+            MOUNTS, 'syscalls.mount("image", root, "overlay", _OVERLAY, "lowerdir=.:run/empty")',
+            f"syscalls.mount(image, root, None, {_BIND})",
         ),
         NO_TREE_CHECK,
     ),
@@ -263,8 +263,8 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     ),
     "memory": (
         (
-            "launcher/cgroups.py", "str(memory), str(memory))\n        for name",
-            'str(1 << 40), "max")\n        for name',
+            "launcher/cgroups.py", "str(memory), str(memory))\n        bounded",
+            'str(1 << 40), "max")\n        bounded',
         ),
         ("launcher/cgroups.py", '_write(f"{directory}/{name}", str(value))', "continue"),
     ),

@@ -61,6 +61,7 @@ class Look:
         count N             it holds other than so many descriptors
         map TEXT            a mapping is named so
         status NAME VALUE   the field is not that value
+        filters N           it has other than so many seccomp filters beside its template's
         file NAME VALUE     the text of the file in /proc/PID is not that value
         limit NAME          the rlimit is above `limits`
         ns KIND             it shares the namespace with us or with its parent
@@ -90,6 +91,10 @@ class Look:
         if kind == "above":
             changed = [f"process {pid}: {what}" for pid in self.above if (what := _changed(pid, rest))]
             return "; ".join(changed) if self.above else "nothing is above it"
+        if kind == "filters":
+            template = fields(int(self.status["PPid"])).get("Seccomp_filters", "")
+            more = int(self.status["Seccomp_filters"]) - int(template or 0)
+            return "" if template and more == int(rest) else f"it has {more} filters more than its template, not {rest}"
         name, _, wanted = rest.partition(" ")
         found = (self.status if kind == "status" else self.files).get(name, "?")
         return "" if found == wanted else f"its {name} is {found!r}, not {wanted!r}"
@@ -182,8 +187,8 @@ _FILES = (
     "comm",
     "limits",
 )
-_IGNORED = 1 << 12 | 1 << 24
-"""SIGPIPE and SIGXFSZ, which our own runner ignores."""
+_IGNORED = 1 << 12 | 1 << 24 | 0b11 << 31
+"""SIGPIPE and SIGXFSZ, which our own runner ignores; 32 and 33, which the C library keeps to itself (nptl(7))."""
 
 
 def _read(path: str) -> str:

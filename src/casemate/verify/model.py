@@ -120,6 +120,12 @@ class Report:
     seconds: float
     findings: tuple[Finding, ...]
     not_held: tuple[str, ...]
+    only: tuple[str, ...] = ()
+    """Probes or families that were asked for; empty: all."""
+    twins: bool = False
+    """Whether it was shown that each attack works with its guard taken out."""
+    left_out: tuple[str, ...] = ()
+    """Probes that the profile means to allow, or that a user other than root cannot have."""
 
     @property
     def ok(self) -> bool:

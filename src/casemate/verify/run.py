@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import json
 import os
-import tempfile
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from casemate.control.host import Host
+from casemate.control.host import Host, strongest
 from casemate.control.places import default_store, default_stores
+from casemate.control.profiles import load_profile, profile_text
 from casemate.errors import PolicyError, SandboxFault
 from casemate.runtime.doctor import examine
-from casemate.verify import harness, judge
+from casemate.verify import harness, judge, temporary
 from casemate.verify.canaries import VARIABLE, word
 from casemate.verify.guards import GUARDS
 from casemate.verify.model import VM, Finding, Probe, Report, Settings, Verdict
-from casemate.verify.tables import selected
+from casemate.verify.tables import PROBES, selected
 
 STAGE = "casemate.verify.stage"
 AT_ONCE = 2
@@ -32,15 +35,38 @@ Progress = Callable[[str, int, int], None]
 
 def verify(settings: Settings, progress: Progress = lambda *_: None) -> Report:
     """Run the suite under one profile; raises PolicyError or SandboxFault if it cannot run here."""
+    if settings.runtime is None:
+        return _verify(settings, progress)
+    with _directory() as directory:
+        profile = _under(settings.runtime, settings.profile, directory)
+        return _verify(dataclasses.replace(settings, profile=profile, runtime=None), progress)
+
+
+def _under(runtime: str, profile: str, directory: Path) -> str:
+    """The profile with another runtime, as a file; the outer wall is all that differs."""
+    if profile == "strongest":
+        with Host() as host:
+            profile = strongest(host)
+    loaded = load_profile(profile)
+    if loaded.isolation.runtime == runtime:
+        return profile
+    text, name = profile_text(profile), f"{loaded.name}-{runtime}"
+    for row, value in (("name", name), ("runtime", runtime)):
+        text, count = re.subn(rf'(?m)^{row}\s*=\s*"[^"\n]*"', f"{row} = {json.dumps(value)}", text)
+        if count != 1:
+            raise PolicyError(f"profile {profile!r} has {count} lines of {row}")
+    file = directory / f"{name}.toml" if re.fullmatch(r"[a-z]+", runtime) else directory / "profile.toml"
+    file.write_text(text, "utf-8")
+    file.chmod(0o644)
+    return str(file)
+
+
+def _verify(settings: Settings, progress: Progress) -> Report:
     with Host() as host:
         request = host.request("", settings.profile, None, None, "local", "local")
         profile, image = request.plan.profile, request.image
     probes = selected(settings.only, profile, root=os.geteuid() == 0)
     runtime = profile.isolation.runtime
-    if settings.runtime not in (None, runtime):
-        raise PolicyError(
-            f"profile {profile.name!r} runs under {runtime!r}; it was to be verified under {settings.runtime!r}"
-        )
     began, clock = datetime.datetime.now(datetime.UTC), time.monotonic()
     environment = _environment()
     total = len(probes) * (2 if settings.twins else 1)
@@ -56,6 +82,8 @@ def verify(settings: Settings, progress: Progress = lambda *_: None) -> Report:
     return Report(
         profile.name, profile.digest, image.digest, runtime, examine().host, began.isoformat(timespec="seconds"),
         round(time.monotonic() - clock, 2), tuple(findings[probe.id] for probe in probes), profile.layers.not_held,
+        settings.only, settings.twins,
+        () if settings.only else tuple(sorted({probe.id for probe in PROBES} - {probe.id for probe in probes})),
     )  # fmt: skip
 
 
@@ -79,12 +107,9 @@ def _stage(settings: Settings, probes: tuple[Probe, ...], environment: Mapping[s
         )
 
 
-@contextlib.contextmanager
-def _directory() -> Iterator[Path]:
+def _directory() -> AbstractContextManager[Path]:
     """For a copy of the package that every uid of ours can read."""
-    with tempfile.TemporaryDirectory(prefix="casemate-verify-", dir="/var/tmp") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
+    return temporary.directory(Path("/var/tmp"), 0o755)
 
 
 def _absolute(profile: str) -> str:

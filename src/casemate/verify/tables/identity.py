@@ -38,7 +38,7 @@ PROBES: tuple[Probe, ...] = (
           "status NoNewPrivs 1"),
     _seen("filter-on", "runs without a filter", KERNEL, "status_of('Seccomp') != '2'", "seccomp", "status Seccomp 2"),
     _seen("one-filter", "has other filters than one", KERNEL, "status_of('Seccomp_filters') == '0'", "seccomp",
-          "status Seccomp_filters 1"),
+          "filters 1"),
     _seen("no-locked-memory", "locks memory", KERNEL, "lock_memory()", "memlock", "status VmLck 0 kB"),
     _seen("nice", "raises or lowers its priority", CPU, "reprioritised()", "seccomp", "file nice 0"),
     _seen("policy", "becomes a batch process", CPU, "scheduled()", "seccomp", "file policy 0"),

@@ -157,7 +157,7 @@ PROBES: tuple[Probe, ...] = (
     ),
     Probe(
         "kernel.handle-filter", "adds a filter of its own", KERNEL, "own_filter()", "seccomp", "look", "own-filter",
-        "status Seccomp_filters 1", isolated=False,
+        "filters 1", isolated=False,
     ),
     Probe(
         "kernel.handle-personality", "turns address randomisation off", KERNEL, "kept('personality', 0x0040000)",
