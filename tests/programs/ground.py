@@ -16,6 +16,7 @@ import signal
 import socket
 import struct
 import sys
+import traceback
 
 from casemate.launcher import syscalls
 
@@ -27,7 +28,7 @@ AT_RECURSIVE, MOUNT_ATTR_RDONLY = 0x8000, 1
 def mounts(copy: str) -> None:
     """All read-only but what tests write."""
     syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
-    held = os.open(copy, os.O_PATH | os.O_CLOEXEC)
+    kept = {place: os.open(place, os.O_PATH | os.O_CLOEXEC) for place in (copy, sys.prefix)}
     groups = cgroup_mounts()
     # What is left as it is: cgroups and devices. The rest is remounted one by one, with the flags that it has.
     for point, flags in own_mounts():
@@ -36,10 +37,13 @@ def mounts(copy: str) -> None:
                 syscalls.mount("none", point, None, syscalls.MS_BIND | MS_REMOUNT | syscalls.MS_RDONLY | flags)
     for place in ("/tmp", "/run", "/var/tmp"):
         syscalls.mount("tmpfs", place, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, "mode=1777,size=2g")
-    os.makedirs(copy, exist_ok=True)
-    syscalls.mount(f"/proc/self/fd/{held}", copy, None, syscalls.MS_BIND | syscalls.MS_REC)
-    syscalls.mount("none", copy, None, syscalls.MS_BIND | MS_REMOUNT)
-    os.close(held)
+    for place, held in kept.items():  # either may have been below those
+        with contextlib.suppress(OSError):
+            os.makedirs(place, exist_ok=True)
+        syscalls.mount(f"/proc/self/fd/{held}", place, None, syscalls.MS_BIND | syscalls.MS_REC)
+        writable = 0 if place == copy else syscalls.MS_RDONLY
+        syscalls.mount("none", place, None, syscalls.MS_BIND | MS_REMOUNT | writable)
+        os.close(held)
 
 
 MS_REMOUNT = 32
@@ -84,6 +88,8 @@ def main() -> None:
         try:
             syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
             serve(copy)
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(1)
     os.waitpid(pid, 0)
