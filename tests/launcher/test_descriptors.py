@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import contextlib
 import os
+import resource
 import socket
 import struct
 import threading
@@ -141,6 +142,7 @@ def test_twin_closing_the_channel_waits(lingering: Callable[[], int]) -> None:
 
 def test_more_than_a_message_may_have(lingering: Callable[[], int]) -> None:
     ours, theirs = spec.pair()
+    ours.ask_sender()
     made = [os.dup(0) for _ in range(spec.MAX_DESCRIPTORS)] + [lingering()]
     theirs.sock.sendmsg(
         [spec.encode(spec.Cancel("x"))], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", made))]
@@ -163,3 +165,19 @@ def test_other_descriptors_are_closed() -> None:
     one, other = socket.socketpair()
     descriptors.discard([read, write, one.detach(), other.detach(), os.memfd_create("x")])
     assert count() == before
+
+
+def test_at_the_limit_on_open_files_they_are_closed_all_the_same() -> None:
+    here, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
+    fds = [os.dup(0) for _ in range(3)]
+    before = count()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(fds) + 1, ceiling))
+    try:
+        with contextlib.suppress(OSError):
+            while True:
+                fds.append(os.dup(0))
+        descriptors.discard(fds[:1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (here, ceiling))
+        descriptors.close_all(fds[1:])
+    assert count() == before - 3
