@@ -127,7 +127,7 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     ),
     "proc-writable": (
         (MOUNTS, "_INERT | syscalls.MS_RDONLY, ", "_INERT, "), NO_TREE_CHECK,
-        without("landlock"),
+        without("landlock", "seccomp"),
     ),
     "cgroup-namespace": (
         without("cgroupns"), ("launcher/site.py", _JOINED, _JOINED.replace(" | syscalls.CLONE_NEWCGROUP", "")),
@@ -162,7 +162,7 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         ),
         (MOUNTS, '"size=64k,nr_inodes=32,mode=0755"', '"size=64k,nr_inodes=32,mode=0777"'),
         (MOUNTS, "    syscalls.mount_setattr(directory, syscalls.MOUNT_ATTR_RDONLY)\n\n\ndef _code", "\n\ndef _code"),
-        NO_TREE_CHECK, without("landlock"),
+        NO_TREE_CHECK, without("landlock", "seccomp"),
     ),
     "executable-tmp": (
         (

@@ -42,19 +42,18 @@ def copied(path):
 
 
 def walk(wanted):
-    """What is wanted below the root, /proc and our own directory left out."""
-    found = []
+    """The first that is wanted below the root, /proc and our own directory left out; /sys, the largest, is last."""
     for directory, names, files in os.walk("/"):
         if directory == "/":
-            names[:] = [name for name in names if name not in ("proc", "tmp")]
+            names[:] = sorted((name for name in names if name not in ("proc", "tmp")), key="sys".__eq__)
         if directory.startswith("/usr/lib/python"):
             names[:] = []
         for name in (*names, *files):
             path = os.path.join(directory, name)
             with contextlib.suppress(OSError):
                 if wanted(path, os.lstat(path)):
-                    found.append(path)
-    return found
+                    return [path]
+    return []
 
 
 def named_like_ours(path, _):
