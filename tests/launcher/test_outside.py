@@ -6,8 +6,12 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from launcher.forked import forked
 from launcher.test_readbacks import lockdown_but_bits
 from launcher.test_syscalls import ALLOW
 
@@ -101,6 +105,97 @@ def test_namespaces_of_another_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
         assert outside.examine(pid, None, seen, set())[1] == theirs
         with pytest.raises(outside.Unlike, match="with a room or another sandbox"):
             outside.examine(pid, None, seen, {next(iter(theirs - host))})
+
+
+def test_a_filter_that_it_has_from_its_template() -> None:
+    def body() -> str:
+        filtered()
+        with process(POWERLESS) as pid:
+            return told(lambda: outside.examine(pid, None, 0, set()))
+
+    assert forked(body) == "it has no filter that its template has not"
+
+
+@pytest.mark.parametrize(
+    ("found", "right"),
+    [
+        ({"exec-1": [{1}, {1}], "init": [{2, 3}, {2, 3}]}, True),
+        ({"exec-1": [{1}, {1, 4}], "init": [{2, 3}, {2, 3}]}, False),
+        ({"exec-1": [{1}, set()], "init": [{2, 3}, {1, 2, 3}]}, False),
+        ({"exec-1": [{1}, {1}], "init": [{2, 3}, {2}]}, False),
+    ],
+    ids=["alone", "another beside", "with init", "init is elsewhere"],
+)
+def test_the_cgroups_that_it_must_be_in(
+    found: dict[str, list[set[int]]], right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with process(POWERLESS, filtered) as pid:
+        places = {name: [{pid if one == 1 else -one for one in each} for each in sets] for name, sets in found.items()}
+        group: Any = SimpleNamespace(processes=lambda: places)
+        # Nothing else is wrong with it.
+        monkeypatch.setattr(outside, "namespaces", lambda one: {"its own" if one == pid else "ours"})
+        answer = told(lambda: outside.examine(pid, group, 0, set()))
+    assert answer == "" if right else answer.startswith("is not in its cgroup")
+
+
+# --- a room that a runtime made ---------------------------------------------------------------------------------------
+
+
+def another_gid() -> None:
+    os.setgroups([])
+    os.setresgid(UID + 1, UID + 1, UID + 1)
+    os.setresuid(UID, UID, UID)
+
+
+def a_group_more() -> None:
+    os.setgroups([UID + 1])
+    os.setresgid(UID, UID, UID)
+    os.setresuid(UID, UID, UID)
+
+
+ROOM = (uid, separate, filtered)
+
+
+@pytest.mark.parametrize(
+    ("acts", "what", "why"),
+    [
+        (ROOM, "", ""),
+        ((filtered,), "", "its uid, gid and groups are 0, 0"),
+        ((another_gid, separate, filtered), "", f"its uid, gid and groups are {UID}, {UID + 1}"),
+        ((a_group_more, separate, filtered), "", f"its uid, gid and groups are {UID}, {UID}, ['{UID + 1}']"),
+        (ROOM, "no pid namespace", "it is not the first process"),
+        ((uid, separate), "", "no_new_privs or seccomp is off"),
+        ((uid, separate, no_new_privs), "", "no_new_privs or seccomp is off"),
+        ((uid, filtered), "", "shares "),
+        (ROOM, "another monitor", "it is no descendant"),
+        (ROOM, "another cgroup", "is not in "),
+    ],
+    ids=["right", "uid", "gid", "groups", "pid", "privileges", "filter", "namespaces", "monitor", "cgroup"],
+)
+def test_what_the_first_process_of_a_room_must_be(
+    acts: tuple[Callable[[], object], ...], what: str, why: str, tmp_path: Path
+) -> None:
+    def body() -> str:
+        if what != "no pid namespace":
+            syscalls.unshare(syscalls.CLONE_NEWPID)
+        with process(*acts) as pid:
+            (tmp_path / "cgroup.procs").write_text(f"{os.getpid() if what == 'another cgroup' else pid}\n")
+            group: Any = SimpleNamespace(directories=lambda: [str(tmp_path)])
+            monitor = os.getppid() if what != "another monitor" else pid + 1
+            return told(lambda: outside.examine_room(pid, monitor, group, (UID, 1)))
+
+    answer = forked(body)
+    assert answer.startswith(why)
+    assert bool(answer) is bool(why)
+
+
+def told(look: Callable[[], object]) -> str:
+    """What a look says is wrong, or nothing."""
+    try:
+        look()
+    except outside.Unlike as unlike:
+        return str(unlike)
+    return ""
 
 
 def outside_uid(pid: int) -> str:

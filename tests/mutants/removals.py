@@ -123,7 +123,7 @@ def _flags(file: str, prefix: str, tree: ast.AST, where: dict[int, str]) -> Iter
             continue
         for gone, left in ((node.left, node.right), (node.right, node.left)):
             name = ast.unparse(gone).rpartition(".")[2]
-            if not name.startswith(prefix) or isinstance(gone, ast.BinOp):
+            if not name.startswith(prefix) or isinstance(gone, ast.BinOp) or name == "O_RDONLY":  # which is 0
                 continue
             first, last = text[node.lineno - 1], text[(node.end_lineno or 0) - 1]
             new = f"({ast.unparse(left)})"

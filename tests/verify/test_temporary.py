@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -58,6 +59,35 @@ def test_twin_without_the_lock_a_living_ones_is_taken_away(tmp_path: Path, monke
     with temporary.directory(tmp_path, 0o700):
         assert not first.exists()
     living.communicate("")
+
+
+@pytest.mark.parametrize("when", ["before it is opened", "while another holds it", "before it is locked"])
+def test_one_that_is_taken_away_before_it_is_locked_is_made_again(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first: list[Path] = []
+    lock = fcntl.flock
+
+    def taken(path: Path, *_: object, **__: object) -> int:
+        if not first:
+            first.append(path)
+            path.rmdir()
+            if when == "while another holds it":
+                raise BlockingIOError
+        return 0
+
+    if when == "before it is opened":
+        monkeypatch.setattr(temporary, "_locked", lambda path, real=temporary._locked: taken(path) or real(path))
+    else:
+        monkeypatch.setattr(
+            temporary.fcntl, "flock", lambda fd, how: taken(Path(os.readlink(f"/proc/self/fd/{fd}"))) or lock(fd, how)
+        )
+    before = len(os.listdir("/proc/self/fd"))
+    with temporary.directory(tmp_path, 0o700) as made:
+        assert list(tmp_path.iterdir()) == [made]
+        assert first
+        assert made not in first
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_link_of_that_name_is_not_followed(tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ _SHARED_TMP: tuple[Edit, ...] = (
         '    syscalls.umount("run", syscalls.MNT_DETACH)\n',
         f'    syscalls.mount("/tmp", "tmp", None, {_BIND})\n',
     ),
+    (MOUNTS, "    if not bounded:", "    if False:"),
 )
 _VISIBLE: tuple[Edit, ...] = (
     (MOUNTS, 'PROC = ("hidepid=invisible", "subset=pid")', 'PROC = ("hidepid=off", "hidepid=off")'),
@@ -235,9 +236,7 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         (LOCKDOWN, "(resource.RLIMIT_NOFILE, walls.open_files)", "(resource.RLIMIT_NOFILE, 512)"),
     ),
     "collector": (
-        ("runtime/artifacts.py", "_RESOLVE = (\n", "_RESOLVE = 0 * (\n"),
-        ("runtime/artifacts.py", "os.O_NONBLOCK | os.O_NOFOLLOW", "os.O_NONBLOCK"),
-        ("runtime/artifacts.py", "os.O_DIRECTORY | os.O_NOFOLLOW", "os.O_DIRECTORY"),
+        ("runtime/artifacts.py", "_RESOLVE = syscalls.RESOLVE_BENEATH", "_RESOLVE = 0 and syscalls.RESOLVE_BENEATH"),
         ("runtime/artifacts.py", "        if not stat.S_ISREG(seen.st_mode):", "        if False:"),
         ("runtime/artifacts.py", "        if seen.st_nlink != 1:", "        if False:"),
         ("runtime/artifacts.py", "        if seen.st_size > self._each:", "        if False:"),
@@ -311,3 +310,22 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         ("launcher/executions.py", "(made.group is None or made.group.remove())", "True"),
     ),
 }  # fmt: skip
+
+BEYOND: tuple[Edit, ...] = (
+    without("seccomp", "landlock"),
+    (LOCKDOWN, "(resource.RLIMIT_NOFILE, walls.open_files)", "(resource.RLIMIT_NOFILE, 512)"),
+    (LOCKDOWN, "(resource.RLIMIT_NPROC, walls.processes)", "(resource.RLIMIT_NPROC, 4096)"),
+    (LOCKDOWN, "(resource.RLIMIT_DATA, site.data)", "(resource.RLIMIT_DATA, 1 << 40)"),
+    (LOCKDOWN, "(resource.RLIMIT_AS, site.address_space)", "(resource.RLIMIT_AS, 1 << 40)"),
+    ("launcher/cgroups.py", '"pids.max", "pids.max", str(processes), str(processes)',
+     '"pids.max", "pids.max", "300", "300"'),
+    (MOUNTS, "    if not walls.writable:\n", "    if False:\n"), NO_TREE_CHECK,
+)  # fmt: skip
+"""What the narrowest profiles close besides: a road that has two gates is open when both are out."""
+
+
+def out(*guards: str, beyond: bool = False) -> tuple[Edit, ...]:
+    """The edits that take these out, each place once; with `beyond`, what else may close the road as well."""
+    edits = [edit for guard in guards for edit in GUARDS[guard]]
+    taken = {(file, old) for file, old, _ in edits if not old.startswith("def ")}
+    return (*edits, *(edit for edit in BEYOND if beyond and edit[:2] not in taken))

@@ -22,7 +22,7 @@ from casemate.errors import PolicyError, SandboxFault
 from casemate.runtime.doctor import examine
 from casemate.verify import harness, judge, temporary
 from casemate.verify.canaries import VARIABLE, word
-from casemate.verify.guards import GUARDS
+from casemate.verify.guards import out
 from casemate.verify.model import VM, Finding, Probe, Report, Settings, Verdict
 from casemate.verify.tables import PROBES, selected
 
@@ -124,11 +124,12 @@ def _shown(profile: str) -> list[Path]:
 
 
 def twin_findings(
-    guards: Iterable[str], probes: tuple[Probe, ...], profile: str, environment: Mapping[str, str]
-) -> dict[str, Finding]:
-    """What probes find with guards taken out, in the harness; raises NoHarness where there is none."""
+    guards: Iterable[str], probes: tuple[Probe, ...], profile: str, environment: Mapping[str, str],
+    *, beyond: bool = False,
+) -> dict[str, Finding]:  # fmt: skip
+    """What probes find with guards taken out (guards.out), in the harness; raises NoHarness where there is none."""
     with _directory() as directory:
-        edits = tuple(edit for guard in guards for edit in GUARDS[guard])
+        edits = out(*guards, beyond=beyond)
         package = harness.weakened(directory, (*edits, harness.BLIND, harness.SHIFTED))
         order: dict[str, object] = {"profile": _absolute(profile), "template": "light", "network": False}
         order |= {"probes": [probe.id for probe in probes], "together": False}  # an attack that works changes things
@@ -141,16 +142,24 @@ def _show_twins(
     settings: Settings, probes: tuple[Probe, ...], findings: dict[str, Finding], environment: Mapping[str, str],
     progress: Callable[[str, int], None],
 ) -> None:  # fmt: skip
-    """Each guard by itself, as many at a time as there are cores for harnesses, which have one each."""
+    """Each guard by itself, as many at a time as there are cores for harnesses, which have one each.
+
+    What is not open then is tried once more with what else the profile closes.
+    """
 
     def tried(guard: str) -> tuple[dict[str, Finding], str]:
         if guard == VM:
             return {}, ""
         mine = tuple(probe for probe in probes if probe.twin == guard)
-        try:
-            return twin_findings((guard,), mine, settings.profile, environment), ""
-        except SandboxFault as fault:
-            return {}, str(fault)
+        twins: dict[str, Finding] = {}
+        why = ""
+        for beyond in (False, True):
+            left = tuple(probe for probe in mine if not _open(twins.get(probe.id)))
+            try:
+                twins |= twin_findings((guard,), left, settings.profile, environment, beyond=beyond) if left else {}
+            except SandboxFault as fault:
+                why = str(fault)
+        return twins, why
 
     guards = tuple(dict.fromkeys(probe.twin for probe in probes))
     done = 0
@@ -161,6 +170,10 @@ def _show_twins(
                 findings[probe.id] = judge.in_vm(held) if guard == VM else judge.with_twin(held, twin, why)
                 done += 1
                 progress(probe.id, done)
+
+
+def _open(twin: Finding | None) -> bool:
+    return twin is not None and twin.verdict is Verdict.OPEN
 
 
 def _environment() -> dict[str, str]:

@@ -23,17 +23,24 @@ def directory(parent: Path, mode: int) -> Iterator[Path]:
     """One below `parent`, empty; raises OSError."""
     for left in parent.glob(f"{PREFIX}*"):
         _remove_unheld(left)
-    while True:
-        made = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-        lock = _locked(made)
-        if lock >= 0 and made.exists():  # another may have taken it for nobody's before it was locked
-            break
+    made, lock = _made(parent)
     try:
         made.chmod(mode)
         yield made
     finally:
         shutil.rmtree(made, ignore_errors=True)
         os.close(lock)
+
+
+def _made(parent: Path) -> tuple[Path, int]:
+    """One that is ours and locked: another may take a new one for nobody's before it is."""
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+        with contextlib.suppress(FileNotFoundError):
+            if (lock := _locked(made)) >= 0:
+                if os.fstat(lock).st_nlink:
+                    return made, lock
+                os.close(lock)
 
 
 def _remove_unheld(path: Path) -> None:
