@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 import pytest
+from launcher.forked import forked
 
 from casemate.launcher import descriptors, spec
 
@@ -181,3 +182,31 @@ def test_at_the_limit_on_open_files_they_are_closed_all_the_same() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (here, ceiling))
         descriptors.close_all(fds[1:])
     assert count() == before - 3
+
+
+@pytest.mark.parametrize("spare", [0, 1, 2, 3])
+def test_descriptors_that_could_not_be_taken_are_told_and_none_is_kept(spare: int) -> None:
+    def body() -> list[object]:
+        ours, theirs = spec.pair()
+        ours.trust()
+        opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(3)]
+        theirs.send(spec.Cancel("this one"), tuple(opened))
+        while opened[-1] <= max(opened[:-1]):  # until no number below the last is free
+            opened.append(os.open("/dev/null", os.O_RDONLY))
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (opened[-1] + 1, hard))
+        for fd in opened[:spare]:
+            os.close(fd)
+        try:
+            message, received = ours.receive() or (None, [])
+            told = ["whole", len(received)]
+            spec.close_all(received)
+        except spec.CutError as error:
+            message, told = error.message, ["cut", 0]
+        free = []
+        with contextlib.suppress(OSError):
+            while True:
+                free.append(os.dup(ours.fileno()))
+        return [message == spec.Cancel("this one"), *told, len(free)]
+
+    assert forked(body) == [True, *(["whole", 3] if spare == 3 else ["cut", 0]), spare]

@@ -113,8 +113,9 @@ def _walk(directory: int, below: str) -> Iterator[tuple[str, str]]:
     pending, seen = [""], 0
     while pending:
         place = pending.pop()
+        path = f"{below}/{place}" if place else below
         try:
-            fd = syscalls.openat2(directory, f"{below}/{place}", os.O_RDONLY | os.O_DIRECTORY, _RESOLVE)
+            fd = syscalls.openat2(directory, path, os.O_RDONLY | os.O_DIRECTORY, _RESOLVE)
         except FileNotFoundError:
             continue
         except OSError as error:
