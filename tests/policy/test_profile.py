@@ -125,7 +125,6 @@ def test_what_no_row_can_say_is_refused(table: str, key: str, value: object) -> 
 @pytest.mark.parametrize(
     ("row", "values"),
     [
-        ("isolation.unit", ["task", "session", "user"]),
         ("filesystem.start", ["snapshot"]), ("filesystem.writable", [["/tmp", "/usr"], ["/home"]]),
         ("network.egress", ["broker"]), ("secrets.references", [["key"]]), ("preview.allowed", [True]),
         ("lifecycle.reuse", ["within-unit"]),
@@ -137,6 +136,15 @@ def test_what_this_version_cannot_enforce_is_refused_when_loaded(row: str, value
         [fault] = [fault for fault in faults(text) if "is not enforceable by this version" in fault.message]
         assert (fault.row, text.split("\n")[fault.line - 1].split(" = ")[0]) == (row, row.partition(".")[2])
         assert "yet" not in fault.message
+
+
+@pytest.mark.parametrize("unit", ["execution", "task", "session", "user"])
+def test_a_unit_is_what_may_share_a_sandbox_at_most(unit: str) -> None:
+    assert load(edited("isolation.unit", unit)).isolation.unit == unit
+    rows = copy.deepcopy(ROWS)
+    rows["isolation"]["unit"], rows["lifecycle"]["reuse"] = unit, "within-unit"
+    why = "can never take effect" if unit == "execution" else "is not enforceable by this version"
+    assert any(fault.row == "lifecycle.reuse" and why in fault.message for fault in faults(written(rows)))
 
 
 PREVIEW = {
