@@ -34,7 +34,7 @@ Seen = dict[str, dict[str, Any]]
 @pytest.fixture(scope="module")
 def seen() -> Seen:
     """Process (host, keeper, room, template, init, exec, guest) → what its files in /proc say (programs/walls.py)."""
-    with confined("walls", "-") as running:
+    with confined("walls", "-", "strongest") as running:
         told: Seen = running.finish(60)
     return told
 
@@ -130,6 +130,24 @@ def test_mounts_are_these_and_no_others(seen: Seen) -> None:
     assert {"hidepid=invisible", "subset=pid"} <= set(guest["options"])
 
 
+def test_a_job_directory_is_its_owners(seen: Seen) -> None:
+    assert list(seen["guest"]["below_tmp"].values()) == [0o700]
+
+
+def test_nothing_is_written_where_the_profile_says_so() -> None:
+    with confined("walls", "-", "strict") as running:
+        told: Seen = running.finish(60)
+    assert "ro" in told["guest"]["mounts"]["/tmp"]["flags"]
+    assert "ro" not in told["init"]["mounts"]["/tmp"]["flags"]  # it writes the inputs
+
+
+def test_a_terminals_mount_is_inert() -> None:
+    with confined("walls", "-", "python") as running:
+        told: Seen = running.finish(60)
+    for name in SANDBOX:
+        assert {"nosuid", "noexec"} <= set(told[name]["mounts"]["/dev/pts"]["flags"]), name
+
+
 def test_mounts_of_a_room(seen: Seen) -> None:
     for name in ("room", "template"):
         mounts = seen[name]["mounts"]
@@ -181,7 +199,7 @@ def test_twin_without_the_step_it_is_seen(name: str, tmp_path: Path) -> None:
     step, test = TWINS[name]
     steps = (step, "seccomp", "landlock") if step == "no_new_privs" else (step,)
     package = weakened(tmp_path, (without(*steps), UNSEEN, BLIND, NO_TREE_CHECK))
-    with confined("walls", str(package)) as running:
+    with confined("walls", str(package), "strongest") as running:
         told = running.finish(60)
     with pytest.raises(AssertionError):
         test(told)

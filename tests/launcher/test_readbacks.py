@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -244,3 +245,40 @@ def test_a_file_of_the_kernel_that_is_not_masked(path: str, monkeypatch: pytest.
 
 def test_a_socket_that_the_filter_lets_through_is_netlink() -> None:
     socket.socket(socket.AF_NETLINK, socket.SOCK_RAW).close()  # without a filter there is one: the read-back means it
+
+
+# --- the sandbox's own tmpfs ------------------------------------------------------------------------------------------
+
+
+@root
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        ("", ""),
+        (f"size={2 * WALLS.disk_bytes},nr_inodes={WALLS.inodes},mode=0755", "no bound"),
+        (f"size={WALLS.disk_bytes},nr_inodes={WALLS.inodes + 1},mode=0755", "no bound"),
+        (f"size={WALLS.disk_bytes},nr_inodes=0,mode=0755", "no bound"),  # 0: as many as you like (tmpfs(5))
+    ],
+    ids=["as it must be", "more bytes", "more inodes", "inodes without end"],
+)
+def test_a_writable_place_without_its_bounds_is_refused(options: str, refused: str, tmp_path: Path) -> None:
+    """What is mounted is asked how large it is (statvfs(3)), whatever was asked for."""
+
+    def body() -> str:
+        syscalls.unshare(syscalls.CLONE_NEWNS)
+        syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
+        for name in ("proc", "run", "tmp", "dev"):
+            (tmp_path / name).mkdir()
+        syscalls.mount(str(tmp_path), str(tmp_path), None, syscalls.MS_BIND)
+        mounts.PREPARED = str(tmp_path)
+        if options:
+            real = mounts._tmpfs
+            mounts._tmpfs = lambda place, _, *flags: real(place, options, *flags)
+        try:
+            os.close(mounts.build_sandbox(replace(WALLS, pty=False), "/tmp/job", (0, 0)))
+        except OSError as error:
+            return str(error)
+        return oct(os.stat("/tmp/job").st_mode)
+
+    told = forked(body)
+    assert told.endswith(refused) if refused else told == "0o40700"

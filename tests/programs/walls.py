@@ -1,6 +1,6 @@
 """What the files in /proc say of each process behind the walls while a sandbox waits; one line of JSON.
 
-Argument: directory of a changed launcher (-: ours).
+Arguments: directory of a changed launcher (-: ours), profile.
 """
 
 import contextlib
@@ -40,6 +40,7 @@ def look(pid):
         "cgroups": [line for line in (place / "cgroup").read_text("ascii").splitlines() if "/casemate-" in line],
         "descriptors": sorted(os.listdir(place / "fd")),
         "environ": (place / "environ").read_text("utf-8", "replace"),
+        "below_tmp": {path.name: path.lstat().st_mode & 0o7777 for path in (place / "root" / "tmp").glob("*")},
         "owner": (place / "environ").stat().st_uid,
         "user_owner": owner(place / "ns" / "user"),
         **inside(pid),
@@ -79,7 +80,7 @@ def inside(pid):
 if sys.argv[1] != "-":
     connection.PACKAGE = Path(sys.argv[1])
 with casemate.Host(stock=casemate.Stock(size=1)) as host:
-    request = open_request(host, b"raise SystemExit(0)\n")
+    request = open_request(host, b"raise SystemExit(0)\n", profile=sys.argv[2])
     standing(host, request)
     with prepared(host, request, 1) as ready:
         [guest] = ready.pids.values()
