@@ -118,6 +118,15 @@ def _passed(done: Done) -> str:
     return last.strip("= ")
 
 
+def _all_is_held(done: Done) -> str:
+    found = _document(done, 0)
+    wrong = [f"{one['id']} {one['verdict']}" for one in found["findings"] if one["verdict"] != "held"]
+    assert found["ok"] is True, found
+    assert wrong == [], wrong
+    assert found["counts"]["held"] >= 600, found["counts"]
+    return f"{found['counts']['held']} of {len(found['findings'])} held in {found['seconds']:.0f} s"
+
+
 def _tests(*arguments: str) -> tuple[str, ...]:
     return (PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "timeout=600", "-x", *arguments)
 
@@ -130,13 +139,15 @@ CASES = (
     Case("check", (*_DELEGATED, "root, delegated service", "root, container"),
          _casemate("check", _SCRIPT, "--profile", "cad", "--json"), _is_admitted, 300),
     Case("run cad", (*_DELEGATED, "root, delegated service", "root, container"),
-         _casemate("run", _SCRIPT, "--profile", "cad", "--json"), _is_a_part, 300),
+         _casemate("run", _SCRIPT, "--profile", "cad", "--json"), _is_a_part, 900),
     Case("groups", _DELEGATED, _tests("tests/launcher/test_cgroups_group.py"), _passed, 300),
     Case("limits", _DELEGATED,
          _tests("tests/escape/test_limits.py", "-k", "fork or memory_of_children or cpu_time"), _passed, 900),
     Case("ends", _DELEGATED, _tests("tests/escape/test_first_path.py", "-k", "leaves_nothing"), _passed, 900),
     Case("guards", _DELEGATED, _tests("tests/escape/test_guards.py", "-k", "guard_holds and ahead"), _passed, 600),
     Case("look", _DELEGATED, _tests("tests/escape/test_stock.py", "-k", "gets_no_job"), _passed, 600),
+    Case("verify", _DELEGATED, _casemate("verify", "--profile", "python", "--json"), _all_is_held, 3600),
+    Case("verify cad", _DELEGATED, _casemate("verify", "--profile", "cad", "--json"), _all_is_held, 5400),
     Case("refusal", ("root, no delegation", "user, no delegation"),
          _casemate("run", _SCRIPT, "--profile", "cad", "--json"), _is_refused, 120),
     Case("run strongest", ("root, no delegation", "user, no delegation"),
