@@ -72,6 +72,7 @@ def test_decoding(source: bytes, expected: list[tuple[str, int, int]]) -> None:
         (b"(" * 10_000 + b")" * 10_000, "limit.depth"),
         (b"[" * 150 + b"]" * 150, "limit.depth"),
         (b"x = a" + b".b" * 100_000, "limit.depth"),
+        (b"x = a" + b".b" * 250, "limit.depth"),
         (b"x = a" + b"+a" * 100_000, "limit.depth"),
         (b"lambda:" * 30_000 + b"1", "limit.depth"),
         (b"".join(b" " * n + b"if 1:\n" for n in range(150)) + b" " * 150 + b"x = 1", "limit.depth"),
