@@ -24,7 +24,7 @@ from casemate.runtime.connection import UID_RANGE, Connection, Finished
 # What callers of this zone say to a sandbox and hear from it are the wire's own values.
 __all__ = ["Bounds", "Ended", "GuestJob", "Outer", "Rooms", "Seen", "Standing", "Stock", "Template", "Walls"]
 
-WARM_TIMEOUT = 300.0
+WARM_TIMEOUT = 900.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ from __future__ import annotations
 Edit = tuple[str, str, str]
 LOCKDOWN, MOUNTS, ROOM, INIT = "launcher/lockdown.py", "launcher/mounts.py", "launcher/room.py", "launcher/init.py"
 EXECUTION = "launcher/execution.py"
+_TAKE = "def take("
 
 
 def without(*steps: str) -> Edit:
     """Steps taken out of the table."""
     kept = f"STEPS = tuple(s for s in STEPS if s.name not in {steps!r})"
-    return ("launcher/steps.py", "def take(", f"{kept}\n\n\ndef take(")
+    return ("launcher/steps.py", _TAKE, f"{kept}\n\n\n{_TAKE}")
 
 
 NO_TREE_CHECK: Edit = (
@@ -324,8 +325,17 @@ BEYOND: tuple[Edit, ...] = (
 """What the narrowest profiles close besides: a road that has two gates is open when both are out."""
 
 
+IN_VM: dict[str, tuple[str, ...]] = {
+    "kernel": ("seccomp",), "proc": ("proc-options", "proc-writable", "powers", "root-map"),
+}  # fmt: skip
+"""Family → what is taken out in a virtual machine for those of its probes whose effect would be host-wide. `proc`: the
+guest can become the host's root."""
+
+
 def out(*guards: str, beyond: bool = False) -> tuple[Edit, ...]:
     """The edits that take these out, each place once; with `beyond`, what else may close the road as well."""
-    edits = [edit for guard in guards for edit in GUARDS[guard]]
-    taken = {(file, old) for file, old, _ in edits if not old.startswith("def ")}
-    return (*edits, *(edit for edit in BEYOND if beyond and edit[:2] not in taken))
+    wanted = (edit for guard in guards for edit in GUARDS[guard])
+    found: dict[tuple[str, ...], Edit] = {}
+    for edit in (*wanted, *(BEYOND if beyond else ())):
+        found.setdefault(edit if edit[1] == _TAKE else edit[:2], edit)  # steps are taken out one set after the other
+    return tuple(found.values())

@@ -228,9 +228,9 @@ def harness(
 
 
 @contextlib.contextmanager
-def plain(module: str, arguments: Sequence[str], env: Mapping[str, str]) -> Iterator[Started]:
-    """Start `python -m MODULE ARGUMENTS` of our own package as it is, with nothing taken out."""
-    path = ":".join([str(PACKAGE.parent), *(p for p in sys.path if p and os.path.isdir(p))])
+def plain(module: str, arguments: Sequence[str], env: Mapping[str, str], package: Path = PACKAGE) -> Iterator[Started]:
+    """Start `python -m MODULE ARGUMENTS` with nothing around it: our own package, or (in a VM) a copy."""
+    path = ":".join([str(package.parent), *(p for p in sys.path if p and os.path.isdir(p))])
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],

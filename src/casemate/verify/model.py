@@ -104,6 +104,8 @@ class Settings:
     twins: bool = False
     template: str | None = None
     """The template to fork; None is the profile's own. The light one is ready sooner and has the same walls."""
+    disposable: bool = False
+    """With `twins`: also those whose effect is host-wide, since the host is a virtual machine to be thrown away."""
 
 
 @dataclass(frozen=True, slots=True)

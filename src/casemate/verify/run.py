@@ -22,7 +22,7 @@ from casemate.errors import PolicyError, SandboxFault
 from casemate.runtime.doctor import examine
 from casemate.verify import harness, judge, temporary
 from casemate.verify.canaries import VARIABLE, word
-from casemate.verify.guards import out
+from casemate.verify.guards import IN_VM, out
 from casemate.verify.model import VM, Finding, Probe, Report, Settings, Verdict
 from casemate.verify.tables import PROBES, selected
 
@@ -138,6 +138,21 @@ def twin_findings(
             return {found.id: found for found in _findings(started, abandon=True)}
 
 
+def _vm_twins(
+    probes: tuple[Probe, ...], profile: str, environment: Mapping[str, str]
+) -> dict[str, Finding]:  # fmt: skip
+    """What they find with guards taken out and nothing around them: on a host that is thrown away."""
+    found: dict[str, Finding] = {}
+    for family, guards in IN_VM.items():
+        mine = [probe.id for probe in probes if probe.family == family]
+        order = {"profile": _absolute(profile), "template": "light", "network": True, "probes": mine, "together": False}
+        with _directory() as directory:
+            package = harness.weakened(directory, (*out(*guards), harness.BLIND))
+            with harness.plain(STAGE, [json.dumps(order)], environment, package) as started:
+                found |= {one.id: one for one in _findings(started)}
+    return found
+
+
 def _show_twins(
     settings: Settings, probes: tuple[Probe, ...], findings: dict[str, Finding], environment: Mapping[str, str],
     progress: Callable[[str, int], None],
@@ -148,9 +163,9 @@ def _show_twins(
     """
 
     def tried(guard: str) -> tuple[dict[str, Finding], str]:
-        if guard == VM:
-            return {}, ""
         mine = tuple(probe for probe in probes if probe.twin == guard)
+        if guard == VM:
+            return (_vm_twins(mine, settings.profile, environment) if settings.disposable else {}), ""
         twins: dict[str, Finding] = {}
         why = ""
         for beyond in (False, True):
@@ -167,7 +182,9 @@ def _show_twins(
         for guard, (twins, why) in zip(guards, pool.map(tried, guards), strict=True):
             for probe in (probe for probe in probes if probe.twin == guard):
                 held, twin = findings[probe.id], twins.get(probe.id)
-                findings[probe.id] = judge.in_vm(held) if guard == VM else judge.with_twin(held, twin, why)
+                findings[probe.id] = (
+                    judge.in_vm(held) if guard == VM and not settings.disposable else judge.with_twin(held, twin, why)
+                )
                 done += 1
                 progress(probe.id, done)
 
