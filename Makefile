@@ -1,4 +1,4 @@
-# make demo | test | check | test-vm | bench | soak | fuzz | syscalls | clean: each sets up what it needs first, and only once.
+# make demo | test | check | test-vm | bench | soak | fuzz | mutants | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
 MINUTES ?= 10
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Whole files to two workers, in the order of tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup demo test check test-vm bench soak fuzz syscalls clean lock
+.PHONY: setup demo test check test-vm bench soak fuzz mutants syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -46,6 +46,10 @@ soak: setup
 fuzz: setup $(VENV)/.fuzzing
 	PYTHONPATH=tests $(BIN)/python -m fuzz.run $(MINUTES)
 
+# Each guard taken out singly: a test must fail. Takes hours, and goes on where it was broken off; ONLY='step: mount:'.
+mutants: setup
+	PYTHONPATH=tests $(BIN)/python -m mutants.run $(if $(ONLY),--only $(ONLY))
+
 # What the jobs of the tests ask of the kernel; needs strace.
 syscalls: setup
 	$(BIN)/casemate syscalls trace cad tests/data/syscalls/cad examples tests/data/honest tests/data/results \
@@ -54,7 +58,7 @@ syscalls: setup
 	$(BIN)/casemate syscalls trace strict tests/data/syscalls/strict --record tests/data/syscalls/recorded/strict.json
 
 clean:
-	rm -rf $(VENV) .lock-venv .fuzz out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .lock-venv .fuzz .mutants out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests fuzz examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: requirements/dev.txt pyproject.toml

@@ -60,6 +60,7 @@ def _exact(value: Any, kind: Any) -> None:
 
 def _through_a_channel(data: bytes) -> None:
     ours, theirs = spec.pair()
+    ours.ask_sender()
     with ours.sock, theirs.sock:
         before = len(os.listdir("/proc/self/fd"))
         rights = array.array("i", [0] * COUNTS[len(data) % len(COUNTS)])

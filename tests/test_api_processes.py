@@ -31,7 +31,8 @@ def test_an_import_brings_no_cad_library_and_nothing_of_the_launcher_but_the_wir
     loaded = set(python("-c", "import casemate, json, sys; print(json.dumps(sorted(sys.modules)))"))
     assert not {name.split(".")[0] for name in loaded} & THEIRS
     assert {name for name in loaded if name.startswith("casemate.launcher.")} <= {
-        "casemate.launcher.spec", "casemate.launcher.messages", "casemate.launcher.syscalls"
+        "casemate.launcher.spec", "casemate.launcher.messages", "casemate.launcher.syscalls",
+        "casemate.launcher.descriptors",
     }  # fmt: skip
     assert not [name for name in loaded if name.startswith(("casemate.guest", "casemate.gate", "casemate.cli"))]
 

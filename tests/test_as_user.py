@@ -35,6 +35,7 @@ SUITES = (
     "tests/escape/test_programs.py::test_every_attack_is_held",
     "tests/control/test_programs.py::test_an_honest_program",
 )
+COMMAND = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="this is the ordinary user's run already")
 
 _ENTER = """
@@ -142,16 +143,14 @@ def test_the_suite_passes_as_an_ordinary_user(home: Path, delegated: cgroups.Gro
 
 
 def test_without_a_cgroup_the_strong_profile_is_refused(home: Path) -> None:
-    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
-    ran = as_user(home, (), "-c", script, "run", "examples/motor_bracket.py", "--profile", "cad")
+    ran = as_user(home, (), "-c", COMMAND, "run", "examples/motor_bracket.py", "--profile", "cad")
     assert ran.returncode == 3
     assert "cgroup-memory, cgroup-pids, cgroup-cpu" in ran.stderr
     assert "'cad-rlimit' is enforceable here" in ran.stderr
 
 
 def test_without_a_cgroup_the_rlimit_profile_runs(home: Path) -> None:
-    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
-    ran = as_user(home, (), "-c", script, "run", "examples/motor_bracket.py", "--profile", "strongest", "--json")
+    ran = as_user(home, (), "-c", COMMAND, "run", "examples/motor_bracket.py", "--profile", "strongest", "--json")
     assert ran.returncode == 0, ran.stderr
     assert '"profile": "cad-rlimit"' in ran.stdout
     assert '"cgroup-memory"' in ran.stdout  # reported as degraded
@@ -162,10 +161,9 @@ def test_a_runtime_makes_a_users_room(home: Path, delegated: cgroups.Group, runt
     require(runtime)
     profile = profile_under(home, runtime, "python")
     os.chmod(profile, 0o644)
-    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
     procs = delegated.open_procs()
     program = "tests/data/programs/output/026.py"
-    ran = as_user(home, procs, "-c", script, "run", program, "--profile", profile, "--json")
+    ran = as_user(home, procs, "-c", COMMAND, "run", program, "--profile", profile, "--json")
     for fd in procs:
         os.close(fd)
     assert ran.returncode == 0, ran.stderr
@@ -180,9 +178,8 @@ def test_a_runtime_needs_no_cgroup(home: Path) -> None:
     require("crun")
     profile = profile_under(home, "crun", "python-rlimit")
     os.chmod(profile, 0o644)
-    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
     program = "tests/data/programs/output/026.py"
-    ran = as_user(home, (), "-c", script, "run", program, "--profile", profile, "--json")
+    ran = as_user(home, (), "-c", COMMAND, "run", program, "--profile", profile, "--json")
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)["enforcement"]
     assert set(found["degraded"]) >= {"cgroup-memory", "cgroup-pids", "cgroup-cpu"}
@@ -190,13 +187,34 @@ def test_a_runtime_needs_no_cgroup(home: Path) -> None:
 
 
 def test_without_a_cgroup_plain_programs_run_under_the_rlimit_profile_alone(home: Path) -> None:
-    script = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
     program = "tests/data/programs/output/026.py"
-    refused = as_user(home, (), "-c", script, "run", program, "--profile", "python")
+    refused = as_user(home, (), "-c", COMMAND, "run", program, "--profile", "python")
     assert refused.returncode == 3
     assert "'python-rlimit' is enforceable here" in refused.stderr
-    ran = as_user(home, (), "-c", script, "run", program, "--profile", "python-rlimit", "--json")
+    ran = as_user(home, (), "-c", COMMAND, "run", program, "--profile", "python-rlimit", "--json")
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
     assert found["stdout"]["text"] == "[False, False, False]\n"
     assert {"cgroup-memory", "cgroup-pids", "cgroup-cpu"} <= set(found["enforcement"]["degraded"])
+
+
+@pytest.mark.timeout(400)
+def test_a_users_boundary_holds_under_a_delegated_cgroup(home: Path, delegated: cgroups.Group) -> None:
+    procs = delegated.open_procs()
+    ran = as_user(home, procs, "-c", COMMAND, "verify", "--profile", "python", "--json")
+    for fd in procs:
+        os.close(fd)
+    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-2000:]
+    assert len([f for f in json.loads(ran.stdout)["findings"] if f["verdict"] == "held"]) >= 250
+
+
+@pytest.mark.timeout(400)
+def test_a_users_boundary_without_a_cgroup_is_that_of_the_rlimit_profile(home: Path) -> None:
+    refused = as_user(home, (), "-c", COMMAND, "verify", "--profile", "python")
+    assert refused.returncode == 3
+    assert "'python-rlimit' is enforceable here" in refused.stderr
+    ran = as_user(home, (), "-c", COMMAND, "verify", "--profile", "python-rlimit", "--json")
+    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-2000:]
+    verdicts = [finding["verdict"] for finding in json.loads(ran.stdout)["findings"]]
+    assert len(verdicts) >= 250
+    assert set(verdicts) == {"held", "declared-open"}

@@ -12,6 +12,7 @@ import pytest
 from cli.command import casemate, document
 
 from casemate.cli import boundary as command
+from casemate.control.host import PLAIN, Host, strongest
 from casemate.control.profiles import load_profile
 from casemate.launcher import cgroups
 from casemate.launcher.steps import STEPS
@@ -20,11 +21,19 @@ from casemate.verify import guards, harness
 from casemate.verify.boundary import states
 
 
+@pytest.fixture(scope="module")
+def general(host: Host) -> str:
+    """The strongest profile of plain programs here; its template is ready in no time."""
+    return strongest(host, PLAIN)
+
+
 def test_verify_all_of_it(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
     report = tmp_path / "out.html"
-    found = document(casemate("verify", "--profile", profile, "--report", report, "--json"), "VerifyDocument", whole, 0)
+    done = casemate("verify", "--profile", profile, "--report", report, "--json")
     verdicts = {"held"} if profile == "cad" else {"held", "declared-open"}
-    assert {f["id"]: f["evidence"] for f in found["findings"] if f["verdict"] not in verdicts} == {}
+    findings = json.loads(done.stdout)["findings"]
+    assert {f["id"]: f["evidence"] for f in findings if f["verdict"] not in verdicts} == {}
+    found = document(done, "VerifyDocument", whole, 0)
     names = [finding["id"] for finding in found["findings"]]
     assert found["ok"] is True
     assert (found["profile"], found["runtime"]) == (profile, "native")
@@ -37,11 +46,11 @@ def test_verify_all_of_it(tmp_path: Path, profile: str, whole: dict[str, Any]) -
     assert [name for name in names if f"<td>{name}<td" not in page] == []
 
 
-def test_verify_some_of_it_in_words(profile: str) -> None:
-    done = casemate("verify", "--profile", profile, "--only", "environment.python", "--runtime", "native")
+def test_verify_some_of_it_in_words(general: str) -> None:
+    done = casemate("verify", "--profile", general, "--only", "environment.python", "--runtime", "native")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("environment: 1 of 1 held\n")
-    assert f"profile {profile}: 1 held" in done.stdout
+    assert f"profile {general}: 1 held" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -58,6 +67,13 @@ def test_verify_refuses(arguments: tuple[str, ...], words: str, profile: str, wh
     assert words in found["message"]
 
 
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_tried(
+    tmp_path: Path, whole: dict[str, Any]
+) -> None:
+    found = document(casemate("verify", "--report", tmp_path, "--json"), "ErrorDocument", whole, 2)
+    assert "is a directory" in found["message"]
+
+
 def _weakened(directory: Path, edits: tuple[tuple[str, str, str], ...], *arguments: str) -> tuple[int, str, str]:
     """Exit status, output and errors of the command of a package with guards taken out, behind a fence."""
     if cgroups.survey().missing:
@@ -71,17 +87,17 @@ def _weakened(directory: Path, edits: tuple[tuple[str, str, str], ...], *argumen
     return process.returncode, out, err
 
 
-def test_verify_ends_with_1_where_something_is_open(tmp_path: Path, profile: str) -> None:
-    arguments = ("verify", "--profile", profile, "--only", "environment.umask", "environment.python")
+def test_verify_ends_with_1_where_something_is_open(tmp_path: Path, general: str) -> None:
+    arguments = ("verify", "--profile", general, "--only", "environment.umask", "environment.python")
     status, out, err = _weakened(tmp_path, guards.GUARDS["umask"], *arguments)
     assert status == 1, err
     assert "environment: 1 of 2 held" in out
     assert "environment.umask: open" in out
 
 
-def test_boundary_knows_of_steps_that_were_taken_out(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
+def test_boundary_knows_of_steps_that_were_taken_out(tmp_path: Path, general: str) -> None:
     taken = ("hostname", "landlock", "undumpable")
-    status, out, err = _weakened(tmp_path, (guards.without(*taken),), "boundary", "--profile", profile, "--json")
+    status, out, err = _weakened(tmp_path, (guards.without(*taken),), "boundary", "--profile", general, "--json")
     assert status == 1, err
     found = json.loads(out)
     off = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any
+
+from runtime import records
 
 from casemate.runtime import report
 from casemate.runtime.rooms import Ended
@@ -14,31 +15,22 @@ OK = Ended(
     memory_peak=1 << 20, processes_peak=2, refused=(), stdout_total=0, stderr_total=0, report_total=100, layers=(),
 )  # fmt: skip
 BUDGETS = {"handover": 20.0, "step": 30.0, "facts": 45.0}
-GATE = {"kind": "gate", "admitted": True, "denials": [], "notices": [], "seconds": 0.01}
+GATE, HANDOVER = records.GATE, records.HANDOVER
 DENIAL = {
     "code": "import", "message": "os is not allowed", "line": 3, "column": 7, "node": "Import", "name": "os",
     "source_line": "import os", "hint": "",
 }  # fmt: skip
 DENIED = {**GATE, "admitted": False, "denials": [DENIAL]}
-HANDOVER = {
-    "kind": "handover",
-    "parts": [{"name": "part", "source": "result", "type": "shape", "files": [{"name": "a", "file": "0-0.brep"}]}],
-}
 NOPARTS = {"kind": "noparts", "verdict": "no_result", "message": "nothing to hand over"}
-FACTS = {
-    "volume": 6000.0, "area": 2200.0, "bounding_box": [0, 0, 0, 10, 20, 30], "center_of_mass": [5, 10, 15],
-    "solids": 1, "shells": 1, "faces": 6, "edges": 12, "valid": True,
-    "closed": True, "holes": 0, "symmetric": "xyz",
-}  # fmt: skip
+FACTS = {**records.FACTS, "bounding_box": [0, 0, 0, 10, 20, 30]}
 
 
 def ended(**facts: Any) -> Ended:
     return dataclasses.replace(OK, **facts)
 
 
-def told(*records: dict[str, Any], damaged: str = "") -> report.Report:
-    bodies = [json.dumps(record).encode() for record in records]
-    parsed = report.parse(b"".join(len(body).to_bytes(4, "big") + body for body in bodies))
+def told(*claimed: dict[str, Any], damaged: str = "") -> report.Report:
+    parsed = report.parse(b"".join(map(records.record, claimed)))
     assert not parsed.damaged, parsed.damaged
     return report.Report(parsed.records, damaged)
 

@@ -246,6 +246,55 @@ def test_an_error_of_the_sources_comes_after_the_results_of_what_they_gave(kind:
         next(results)
 
 
+class Stubborn(Counted):
+    """Its slow one is over when it is let go, and not when it is cancelled."""
+
+    def __call__(self, source: str | bytes, cancellation: runs.Cancellation) -> object:
+        if source == "slow":
+            cancellation.watch(lambda: self.cancelled.append(source))
+            self.waits = True
+            assert self.hold.wait(30)
+        return source
+
+
+def dropped(kind: Any) -> list[str]:
+    """What came first: that a map with a job was dropped, as the collector drops it, or that the job was let go."""
+    stubborn, order = Stubborn(), list[str]()
+    held = [kind(iter(["quick", "slow"]), stubborn, 2)]
+    next(held[0])
+    assert wait_until(lambda: stubborn.waits, 10)
+    thread = threading.Thread(target=lambda: (held.clear(), order.append("dropped")))
+    thread.start()
+    assert wait_until(lambda: stubborn.cancelled == ["slow"], 10)
+    if mapping.Results.__del__ is DROP:
+        thread.join(10)  # it waits for nobody
+    order.append("let go")
+    stubborn.hold.set()
+    thread.join(10)
+    return order
+
+
+DROP = mapping.Results.__del__
+
+
+@pytest.mark.parametrize("kind", [mapping.ordered, mapping.completed])
+def test_one_that_is_dropped_ends_its_jobs_and_holds_nobody_up(kind: Any) -> None:
+    assert dropped(kind) == ["dropped", "let go"]
+
+
+def test_twin_a_finaliser_that_closes_waits_in_whatever_thread_collects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapping.Results, "__del__", mapping.Results.close)
+    assert dropped(mapping.completed) == ["let go", "dropped"]
+
+
+def test_a_host_that_is_closed_ends_its_maps(profile: str) -> None:
+    with Host() as host:
+        results = host.map_completed(itertools.repeat(box(1)), profile, jobs=2)
+        next(results)
+    with pytest.raises(SandboxFault, match="closed"):
+        list(itertools.islice(results, 1000))
+
+
 def test_more_maps_than_the_loop_has_threads_wait_for_none_of_them() -> None:
     counted = Counted()
 

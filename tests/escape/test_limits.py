@@ -169,8 +169,8 @@ def test_twin_memory_of_children_without_the_cgroup(tmp_path: Path) -> None:
     # The harness's own group stops it then; the job's is not even asked.
     edit = (
         "launcher/cgroups.py",
-        "str(memory), str(memory))\n        for name",
-        'str(1 << 40), "max")\n        for name',
+        "str(memory), str(memory))\n        bounded",
+        'str(1 << 40), "max")\n        bounded',
     )
     seen = attack(CHILDREN.replace("range(8)", "range(6)"), tmp_path, seconds=60, without=(edit, MEMSW))
     assert seen["limit"] != Limit.MEMORY
@@ -225,6 +225,28 @@ def test_cpu_time_of_all_processes_together(tmp_path: Path) -> None:
     seen = attack(BURN, tmp_path, profile=_short(tmp_path, "cad"), seconds=30)
     assert (seen["reason"], seen["limit"]) == (Reason.LIMIT, Limit.CPU_TIME)
     assert seen["cpu"] < 4.0  # four processes: none of them alone had reached its RLIMIT_CPU
+
+
+# Nine tenths of its two seconds, by the clock that the cgroup's counter follows, and then its own end.
+ALMOST = """
+import os, time
+while time.process_time() < 1.8:
+    pass
+os.kill(os.getpid(), 9)
+"""
+FORGED: tuple[str, str, str] = ("launcher/execution.py", "killed = self.group is None and ", "killed = ")
+
+
+@NEEDS_CGROUP
+def test_who_kills_itself_before_the_bound_has_met_no_limit(tmp_path: Path) -> None:
+    seen = attack(ALMOST, tmp_path, profile=_short(tmp_path, "cad"), seconds=30)
+    assert (seen["reason"], seen["limit"], seen["signal"]) == (Reason.SIGNALED, None, 9)
+
+
+@NEEDS_CGROUP
+def test_twin_with_the_slack_of_ticks_it_would_be_its_own_verdict(tmp_path: Path) -> None:
+    seen = attack(ALMOST, tmp_path, profile=_short(tmp_path, "cad"), seconds=30, without=(FORGED,))
+    assert (seen["reason"], seen["limit"]) == (Reason.LIMIT, Limit.CPU_TIME)
 
 
 def test_twin_cpu_time_without_the_cgroups_clock(tmp_path: Path) -> None:

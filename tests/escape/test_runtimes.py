@@ -6,6 +6,7 @@ Each such change is refused; its twin, where the read-backs are taken out, shows
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator
@@ -298,7 +299,9 @@ def served(tmp_path: Path, runtime: str) -> int:
 def below(keeper: int, runtime: str) -> dict[str, int]:
     """The monitor and the runtime of a keeper's one room."""
     for pid in descendants(keeper):
-        stat = Path(f"/proc/{pid}/stat").read_text("utf-8")
+        stat = ""
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # another may have ended since
+            stat = Path(f"/proc/{pid}/stat").read_text("utf-8")
         if stat.partition("(")[2].rpartition(")")[0] == runtime:
             return {"runtime": pid, "monitor": int(stat.rpartition(")")[2].split()[1])}
     raise AssertionError("no runtime below the keeper")

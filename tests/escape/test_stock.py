@@ -172,12 +172,15 @@ def test_another_policy_is_another_kind(tmp_path: Path, profile: str) -> None:
 
 
 def test_twin_without_looking_at_the_kind_the_old_policy_holds(tmp_path: Path, profile: str) -> None:
-    edit = ("launcher/executions.py", "yield from self._shelf.of(kind)", "yield from self._shelf")
+    edits = (
+        ("launcher/executions.py", "heapq.merge(self._shelf.of(kind), ready", "heapq.merge(self._shelf, ready"),
+        ("launcher/executions.py", "made.run is None and made.kind == kind and", "made.run is None and"),
+    )
     (tmp_path / "profiles").mkdir()
     other = other_profile(tmp_path / "profiles", profile)
     job = tmp_path / "job.py"
     job.write_bytes(FILE_SIZE)
-    with confined("policies", str(weakened(tmp_path, (edit,))), other, str(job)) as running:
+    with confined("policies", str(weakened(tmp_path, edits)), other, str(job)) as running:
         assert running.finish(60) == {"ahead": True, "stdout": "134217728\n"}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from gate.room import admit, codes, judge, run, run_plain, text
 
@@ -141,3 +143,36 @@ def test_super_and_base_init() -> None:
 def test_refused_names_cannot_be_defined_to_be_used(name: str) -> None:
     source = f"class A:\n    def {name}(self):\n        pass\nx = 1\nx.{name}"
     assert codes(judge(source)) == ["attribute.denied"]
+
+
+# --- names that no class may have -------------------------------------------------------------------------------------
+
+NAMES = [
+    word
+    for line in (Path(__file__).parent / "denied_names.txt").read_text("utf-8").splitlines()
+    if not line.startswith(("#", "["))
+    for word in line.split()
+]
+OWNER = "import cadquery as cq\nclass Own:\n    {name} = 1\n"
+
+
+def test_the_list_is_long_enough_to_be_the_one_that_was_reviewed() -> None:
+    assert len(NAMES) == len({name.rstrip("+") for name in NAMES}) > 190
+
+
+@pytest.mark.parametrize("name", [name.rstrip("+") for name in NAMES])
+def test_a_name_that_leads_away_is_refused_as_such(name: str) -> None:
+    assert codes(judge(f"import cadquery as cq\nresult = cq.Workplane().{name}\n")) == ["attribute.denied"]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.endswith("+")])
+def test_a_class_that_has_a_name_that_leads_away_opens_it_for_nobody(name: str) -> None:
+    assert "attribute.denied" in codes(judge(OWNER.format(name=name) + f"result = cq.Workplane().{name}\n"))
+
+
+@pytest.mark.parametrize("name", [name.rstrip("+") for name in NAMES if name.endswith("+")])
+def test_a_class_may_have_a_name_of_everyday_use_for_itself(name: str) -> None:
+    own = f"import cadquery as cq\nclass Own:\n    def __init__(self):\n        self.{name} = 1\n"
+    own += f"print(Own().{name})\nresult = cq.Workplane().box(1, 1, 1)\n"
+    assert codes(judge(own)) == []
+    assert text(own + f"print(result.{name})\n").endswith(f"print(result.__own_{name}__)")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import time
+from types import ModuleType
 
 import pytest
 from gate.room import CAD, codes
 
 from casemate.gate import Admitted, Denied, check
 from casemate.gate.tables import limits
+
+CHECK = importlib.import_module("casemate.gate.check")
 
 
 def denials(source: bytes) -> list[tuple[str, int, int]]:
@@ -67,6 +72,7 @@ def test_decoding(source: bytes, expected: list[tuple[str, int, int]]) -> None:
         (b"(" * 10_000 + b")" * 10_000, "limit.depth"),
         (b"[" * 150 + b"]" * 150, "limit.depth"),
         (b"x = a" + b".b" * 100_000, "limit.depth"),
+        (b"x = a" + b".b" * 250, "limit.depth"),
         (b"x = a" + b"+a" * 100_000, "limit.depth"),
         (b"lambda:" * 30_000 + b"1", "limit.depth"),
         (b"".join(b" " * n + b"if 1:\n" for n in range(150)) + b" " * 150 + b"x = 1", "limit.depth"),
@@ -190,3 +196,30 @@ def test_time_is_linear_in_the_source(source: bytes) -> None:
     started = time.process_time()
     check(source, CAD)
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "error", "code"),
+    [
+        (CHECK, "_tree", RecursionError(), "limit.depth"),
+        (CHECK, "_tree", MemoryError(), "limit.depth"),
+        (ast, "parse", RecursionError(), "limit.depth"),
+        (ast, "parse", MemoryError(), "limit.depth"),
+        (ast, "parse", ValueError("bad"), "source.syntax"),
+        (ast, "parse", OverflowError("bad"), "source.syntax"),
+        (CHECK, "compile", ValueError("bad"), "source.syntax"),
+        (CHECK, "compile", TypeError("bad"), "source.syntax"),
+        (CHECK, "compile", SystemError("bad"), "source.syntax"),
+    ],
+)
+def test_what_breaks_the_parser_or_the_compiler_is_denied(
+    where: ModuleType, name: str, error: Exception, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(where, name, broken, raising=False)  # a module has `compile` from the builtins
+        verdict = check(b"result = 1\n", CAD)
+    assert isinstance(verdict, Denied)
+    assert [(denial.code, denial.line) for denial in verdict.denials] == [(code, 0)]

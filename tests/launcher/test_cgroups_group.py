@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
@@ -53,10 +54,20 @@ def test_limits_v1(v1: Group, kernel: Kernel) -> None:
     }
 
 
-def test_limits_v1_without_swap_accounting(v1: Group, kernel: Kernel) -> None:
+TITLES = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
+
+
+@pytest.mark.parametrize("swaps", [TITLES, f"{TITLES}/dev/vdb partition 1048572 0 -2\n"], ids=["off", "on"])
+def test_limits_v1_without_swap_accounting(
+    swaps: str, v1: Group, kernel: Kernel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     box = v1.child("box")
     (kernel.root / "memory/box/memory.memsw.limit_in_bytes").unlink()
-    box.limit(memory=4096, processes=1, cpus=0.5)
+    (tmp_path / "swaps").write_text(swaps, "ascii")
+    monkeypatch.setattr(cgroups, "SWAPS", str(tmp_path / "swaps"))
+    # Where there is swap, memory would go on there past its bound.
+    with contextlib.nullcontext() if swaps == TITLES else pytest.raises(OSError, match="swap is on"):
+        box.limit(memory=4096, processes=1, cpus=0.5)
     assert (kernel.root / "memory/box/memory.limit_in_bytes").read_text().startswith("4096")
 
 

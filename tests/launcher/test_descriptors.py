@@ -5,12 +5,14 @@ from __future__ import annotations
 import array
 import contextlib
 import os
+import resource
 import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
 
 import pytest
+from launcher.forked import forked
 
 from casemate.launcher import descriptors, spec
 
@@ -141,6 +143,7 @@ def test_twin_closing_the_channel_waits(lingering: Callable[[], int]) -> None:
 
 def test_more_than_a_message_may_have(lingering: Callable[[], int]) -> None:
     ours, theirs = spec.pair()
+    ours.ask_sender()
     made = [os.dup(0) for _ in range(spec.MAX_DESCRIPTORS)] + [lingering()]
     theirs.sock.sendmsg(
         [spec.encode(spec.Cancel("x"))], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", made))]
@@ -163,3 +166,47 @@ def test_other_descriptors_are_closed() -> None:
     one, other = socket.socketpair()
     descriptors.discard([read, write, one.detach(), other.detach(), os.memfd_create("x")])
     assert count() == before
+
+
+def test_at_the_limit_on_open_files_they_are_closed_all_the_same() -> None:
+    here, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
+    fds = [os.dup(0) for _ in range(3)]
+    before = count()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(fds) + 1, ceiling))
+    try:
+        with contextlib.suppress(OSError):
+            while True:
+                fds.append(os.dup(0))
+        descriptors.discard(fds[:1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (here, ceiling))
+        descriptors.close_all(fds[1:])
+    assert count() == before - 3
+
+
+@pytest.mark.parametrize("spare", [0, 1, 2, 3])
+def test_descriptors_that_could_not_be_taken_are_told_and_none_is_kept(spare: int) -> None:
+    def body() -> list[object]:
+        ours, theirs = spec.pair()
+        ours.trust()
+        opened = [os.open("/dev/null", os.O_RDONLY) for _ in range(3)]
+        theirs.send(spec.Cancel("this one"), tuple(opened))
+        while opened[-1] <= max(opened[:-1]):  # until no number below the last is free
+            opened.append(os.open("/dev/null", os.O_RDONLY))
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (opened[-1] + 1, hard))
+        for fd in opened[:spare]:
+            os.close(fd)
+        try:
+            message, received = ours.receive() or (None, [])
+            told = ["whole", len(received)]
+            spec.close_all(received)
+        except spec.CutError as error:
+            message, told = error.message, ["cut", 0]
+        free = []
+        with contextlib.suppress(OSError):
+            while True:
+                free.append(os.dup(ours.fileno()))
+        return [message == spec.Cancel("this one"), *told, len(free)]
+
+    assert forked(body) == [True, *(["whole", 3] if spare == 3 else ["cut", 0]), spare]

@@ -12,9 +12,10 @@ import pytest
 from launcher.examples import WALLS
 
 from casemate.launcher import room, rooms, spec
-from casemate.launcher.messages import Room, Template
+from casemate.launcher.messages import Outer, Room, Template
 
-MADE = Room("r1", "/", "/", (Template("light", "", ""),))
+NATIVE = Outer("native", "", "", "")
+MADE = Room("r1", "/", "/", (Template("light", "", ""),), NATIVE)
 SANDBOX = spec.Sandbox("x", 0, "/tmp/job-x", WALLS)
 
 
@@ -91,7 +92,7 @@ def test_a_template_that_is_warm_again_ends_with_its_room(standing: rooms.Rooms,
 
 def test_an_id_that_is_taken_is_refused(standing: rooms.Rooms, told: Told) -> None:
     standing.make(MADE)
-    standing.make(Room("r2", "/", "/", (Template("light", "", ""),) * 2))
+    standing.make(Room("r2", "/", "/", (Template("light", "", ""),) * 2, NATIVE))
     faults = [message for message in told.messages if isinstance(message, spec.Fault)]
     assert [fault.id for fault in faults] == ["r1", "r2"]
     assert standing.stands("r1")

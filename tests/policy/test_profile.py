@@ -125,7 +125,6 @@ def test_what_no_row_can_say_is_refused(table: str, key: str, value: object) -> 
 @pytest.mark.parametrize(
     ("row", "values"),
     [
-        ("isolation.unit", ["task", "session", "user"]),
         ("filesystem.start", ["snapshot"]), ("filesystem.writable", [["/tmp", "/usr"], ["/home"]]),
         ("network.egress", ["broker"]), ("secrets.references", [["key"]]), ("preview.allowed", [True]),
         ("lifecycle.reuse", ["within-unit"]),
@@ -137,6 +136,39 @@ def test_what_this_version_cannot_enforce_is_refused_when_loaded(row: str, value
         [fault] = [fault for fault in faults(text) if "is not enforceable by this version" in fault.message]
         assert (fault.row, text.split("\n")[fault.line - 1].split(" = ")[0]) == (row, row.partition(".")[2])
         assert "yet" not in fault.message
+
+
+@pytest.mark.parametrize(
+    ("row", "value", "words"),
+    [
+        ("limits.memory", 100, "must be at least 67108864"), ("limits.memory", 1.5, "must be a whole number"),
+        ("limits.memory", True, "must be a whole number"), ("limits.memory", 1 << 60, "must be at most 1099511627776"),
+        ("limits.wall_time", 0, "must be above 0"), ("limits.wall_time", "1", "must be a number"),
+        ("limits.cpus", 0.0, "must be at least 0.05"), ("limits.output_overflow", "x", "must be 'cut' or 'kill'"),
+        ("isolation.walls", ["outer"], "must have at least 2 items"), ("isolation.walls", "outer", "must be a list"),
+        ("profile.name", "A b", "must match ^[a-z]"), ("profile.name", 1, "must be a text"),
+        ("profile.description", "", "must not be empty"), ("proc.view", 1, "must be 'pid' or 'masked'"),
+        ("devices.pty", "yes", "must be true or false"), ("devices.nodes", ["x"], "must be 'null', 'zero'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_in_the_words_of_a_profile(row: str, value: object, words: str) -> None:
+    [fault] = faults(edited(row, value))
+    assert fault.message.startswith(words)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_a_number_that_is_not_finite_is_said_to_be_none(value: str) -> None:
+    text = text_of("cad").replace("wall_time = 60.0", f"wall_time = {value}")
+    assert [fault.message for fault in faults(text)] == ["must be a finite number"]
+
+
+@pytest.mark.parametrize("unit", ["execution", "task", "session", "user"])
+def test_a_unit_is_what_may_share_a_sandbox_at_most(unit: str) -> None:
+    assert load(edited("isolation.unit", unit)).isolation.unit == unit
+    rows = copy.deepcopy(ROWS)
+    rows["isolation"]["unit"], rows["lifecycle"]["reuse"] = unit, "within-unit"
+    why = "can never take effect" if unit == "execution" else "is not enforceable by this version"
+    assert any(fault.row == "lifecycle.reuse" and why in fault.message for fault in faults(written(rows)))
 
 
 PREVIEW = {

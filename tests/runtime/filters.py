@@ -29,8 +29,8 @@ def filtered(*wanted: tuple[Any, ...], name: str = "cad", expect: int = 0) -> li
     return json.loads(done.stdout) if expect == 0 else []
 
 
-def program(name: str, *, unix: bool = False, inet: bool = False, traced: bool = False) -> bytes:
-    return base64.b64decode(seccomp.compiled(name, unix=unix, inet=inet, traced=traced), validate=True)
+def program(name: str, *, unix: bool = False, inet: bool = False, traced: bool = False, pty: bool = False) -> bytes:
+    return base64.b64decode(seccomp.compiled(name, unix=unix, inet=inet, traced=traced, pty=pty), validate=True)
 
 
 def number(call: str) -> int:

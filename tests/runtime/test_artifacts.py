@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from launcher.forked import forked
 
 from casemate.launcher import syscalls
 from casemate.runtime.artifacts import Collector, OverLimit, Refused
@@ -126,10 +127,32 @@ def test_a_device_is_refused(collector: Collector) -> None:
 
 
 def test_a_directory_that_is_a_link_is_refused(job: Path, collector: Collector) -> None:
-    (job / "out").rmdir()
-    (job / "out").symlink_to("..")
-    with pytest.raises(Refused):
-        collector.take("out/secret", "secret")
+    (job / "out").rename(job / "real")
+    (job / "real" / "inner").write_text("x")
+    for leads_to, name in (("..", "secret"), ("real", "inner")):
+        (job / "out").symlink_to(leads_to)
+        with pytest.raises(Refused):
+            collector.take(f"out/{name}", name)
+        (job / "out").unlink()
+    assert collector.take("real/inner", "inner").data == b"x"
+
+
+def test_what_is_mounted_there_is_refused(job: Path) -> None:
+    (job.parent / "elsewhere").mkdir()
+    (job.parent / "elsewhere" / "x").write_text("the host's")
+
+    def body() -> str:
+        user = 0 if os.geteuid() == 0 else syscalls.CLONE_NEWUSER
+        syscalls.unshare(user | syscalls.CLONE_NEWNS)
+        syscalls.mount("none", "/", None, syscalls.MS_REC | syscalls.MS_PRIVATE)
+        syscalls.mount(str(job.parent / "elsewhere"), str(job / "out"), None, syscalls.MS_BIND)
+        fd = os.open(job, os.O_RDONLY | os.O_DIRECTORY)
+        assert (job / "out" / "x").exists()
+        with pytest.raises(Refused) as caught:
+            Collector(fd, count=1, each=1000, total=1000).take("out/x", "x")
+        return str(caught.value)
+
+    assert "cross-device" in forked(body)
 
 
 @pytest.mark.parametrize("path", ["../secret", "out/../../secret", "/etc/passwd", "", ".", "out/a\0b", "out"])

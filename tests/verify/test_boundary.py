@@ -69,6 +69,8 @@ def test_without_controllers_the_profile_says_what_it_does_not_hold() -> None:
     }  # fmt: skip
     assert found["memory"].not_held
     assert not found["disk"].not_held
+    assert not any("which are here" in text for text in found["memory"].not_held)
+    assert all("which are here" in text for text in table((), profile="cad-rlimit")["memory"].not_held)
 
 
 def test_a_profile_without_a_second_sandbox_does_not_stand_on_one() -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from processes import fields, wait_until
 
-from casemate.launcher import cgroups
+from casemate.launcher import cgroups, claims
 from casemate.verify import harness
 
 NEEDS_CGROUP = pytest.mark.skipif(bool(cgroups.survey().missing), reason="no cgroup can be made here")
@@ -100,6 +103,59 @@ def test_the_fence_bounds_tasks_and_kills_what_is_left(tmp_path: Path) -> None:
         assert len(group.members()) > 10
         tops = group.directories()
     assert [top for top in tops if os.path.exists(top)] == []
+
+
+HOLD = """
+import os, sys
+from pathlib import Path
+from casemate.verify import harness
+harness.default_state = lambda: Path(sys.argv[1])
+with harness.fence([sys.executable, "-c", "import time; time.sleep(600)"], dict(os.environ), harness.Bounds()) as made:
+    process, group = made
+    while not group.members():
+        pass
+    print(process.pid, *group.directories(), flush=True)
+    sys.stdin.read()
+"""
+
+
+def killed(state: Path) -> tuple[int, list[str]]:
+    """What is left of a harness whose maker was killed: the process in it, and its groups; recorded in `state`."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(state)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert holder.stdout is not None
+    pid, *groups = holder.stdout.readline().split()
+    holder.kill()
+    holder.communicate()
+    return int(pid), [os.path.dirname(group) for group in groups]
+
+
+@NEEDS_CGROUP
+def test_what_a_killed_one_left_is_swept_as_a_keepers_is(tmp_path: Path) -> None:
+    pid, groups = killed(tmp_path / "state")
+    assert fields(pid)
+    assert all(map(os.path.isdir, groups))
+    state = claims.State(str(tmp_path / "state"))
+    assert wait_until(lambda: not state.sweep() and not any(map(os.path.isdir, groups)), 10)
+    assert not fields(pid)
+
+
+@NEEDS_CGROUP
+def test_twin_without_a_record_it_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pid, groups = killed(tmp_path / "state")
+    state = claims.State(str(tmp_path / "state"))
+    monkeypatch.setattr(claims, "_recorded", lambda _: [])
+    state.sweep()
+    assert fields(pid)
+    assert all(map(os.path.isdir, groups))
+    os.kill(pid, signal.SIGKILL)
+    assert wait_until(lambda: all(map(cgroups.remove_tree, groups)), 10)
 
 
 def test_an_edit_that_does_not_match_once_is_refused(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def page(verdict: Verdict) -> Tags:
 def test_nothing_of_a_sandbox_becomes_a_tag_or_an_attribute() -> None:
     found = page(Verdict.OPEN)
     assert {tag for tag, _ in found.tags} == {
-        "html", "head", "meta", "title", "style", "body", "h1", "h2", "table", "tr", "th", "td",
+        "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "table", "tr", "th", "td",
     }  # fmt: skip
     attributes = {(name, value) for tag, pairs in found.tags if tag != "meta" for name, value in pairs.items()}
     assert attributes == {("lang", "en"), ("class", "open"), ("class", "evidence")}
@@ -50,4 +50,9 @@ def test_it_forbids_itself_everything_but_its_own_style() -> None:
 
 def test_it_says_what_was_not_held() -> None:
     assert "NOT held" in page(Verdict.INCONCLUSIVE).text
-    assert "all held" in page(Verdict.HELD).text
+    assert "all 1 held or declared" in page(Verdict.HELD).text
+
+
+def test_it_says_what_was_selected() -> None:
+    for words in ("Selected", "Twins", "not run", "Left out"):
+        assert words in page(Verdict.HELD).text

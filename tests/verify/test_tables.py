@@ -14,6 +14,7 @@ from casemate.errors import PolicyError
 from casemate.runtime import seccomp
 from casemate.verify import guards, judge, properties, source
 from casemate.verify.batches import BATCHES
+from casemate.verify.harness import BLIND, weakened
 from casemate.verify.model import VM
 from casemate.verify.tables import MINIMUM, PROBES, kernel, selected
 
@@ -67,6 +68,19 @@ def test_only_what_is_host_wide_has_its_twin_in_a_machine_of_its_own() -> None:
         "kernel.sethostname", "kernel.setdomainname", "kernel.vhangup", "kernel.sync", "kernel.syncfs", "kernel.sweep",
         "kernel.vsyscall",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wanted", "beyond"),
+    [*(((name,), True) for name in guards.GUARDS), *((wanted, False) for wanted in guards.IN_VM.values())],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
+)
+def test_the_edits_of_guards_match_once_together(wanted: tuple[str, ...], beyond: bool, tmp_path: Path) -> None:
+    weakened(tmp_path, (*guards.out(*wanted, beyond=beyond), BLIND))
+
+
+def test_each_family_with_a_twin_in_a_machine_of_its_own_says_what_is_taken_out_there() -> None:
+    assert {probe.family for probe in PROBES if probe.twin == VM} == set(guards.IN_VM)
 
 
 @pytest.mark.parametrize("name", guards.GUARDS)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from casemate.control.host import Host, strongest
+from casemate.control.profiles import profile_text
 from casemate.verify import run
 from casemate.verify.model import Settings, Verdict
 
@@ -19,6 +22,19 @@ def test_what_the_profile_does_not_hold_is_refused_or_declared(host: Host) -> No
     expected = Verdict.HELD if strongest(host) == "cad" else Verdict.DECLARED_OPEN
     assert {finding.verdict for finding in found.findings} == {expected}
     assert steps == [("memory.heap", 1, 2), ("time.cpu-four", 2, 2)]
+
+
+@pytest.mark.parametrize("unit", ["task", "session", "user"])
+def test_two_actors_of_a_tenant_share_nothing_under_any_unit(unit: str, profile: str, tmp_path: Path) -> None:
+    """As `execution` has it in the shipped profiles: another actor, and another tenant, beside us in the same room."""
+    text = profile_text(profile)
+    assert text.count('unit = "execution"') == 1
+    file = tmp_path / f"{unit}.toml"
+    file.write_text(text.replace('unit = "execution"', f'unit = "{unit}"'), "utf-8")
+    only = ("neighbours", "tenants.here-files", "tenants.here-signal-term", "tenants.here-namespace-pid")
+    found = run.verify(Settings(str(file), only=only, template="light"))
+    assert {finding.id: finding.evidence for finding in found.findings if finding.verdict is not Verdict.HELD} == {}
+    assert sum(finding.family == "neighbours" for finding in found.findings) >= 20
 
 
 def test_a_stage_that_ends_early_is_a_fault_and_no_verdict(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:

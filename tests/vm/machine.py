@@ -29,7 +29,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/test-vm", description=__doc__)
     parser.add_argument("--cpus", type=int, default=2)
     parser.add_argument("--memory", type=int, default=6144, help="MiB")
-    parser.add_argument("--minutes", type=float, default=40, help="after which the machine is killed")
+    parser.add_argument("--minutes", type=float, default=240, help="after which the machine is killed")
     parser.add_argument("--only", help="names of cases, with hyphens and separated by commas")
     return parser.parse_args()
 

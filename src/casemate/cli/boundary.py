@@ -7,6 +7,7 @@ from collections import Counter
 
 from casemate.cli import documents, terminal
 from casemate.cli.status import FAILED, WELL
+from casemate.runtime.doctor import examine
 from casemate.verify.boundary import ENFORCED, MISSING, State, boundary
 
 _STYLES = {ENFORCED: "green", MISSING: "red"}
@@ -34,6 +35,8 @@ def main(arguments: argparse.Namespace) -> int:
     for row in rows:
         _show(row)
     terminal.say(f"profile {profile.name}, SHA-256 {profile.digest}")
+    terminal.say(f"image {enforcement.image_digest}, runtime {profile.isolation.runtime}")
+    terminal.say(", ".join(f"{name} {text}" for name, text in examine().host))
     return status
 
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from casemate.cad import Checks, Generation, Progress, Prompts, Record, generate, replay
-from casemate.cli import documents, terminal
+from casemate.cli import cad_documents, documents, terminal
 from casemate.cli.run import Tightened, seconds, writable, write_file
 from casemate.cli.status import FAILED, WELL
 from casemate.control.host import Host
@@ -90,7 +90,7 @@ def main_generate(arguments: argparse.Namespace) -> int:
     paths = _write(made, arguments.out)
     status = WELL if made.ok else FAILED
     if arguments.json:
-        print(documents.dump(documents.of_generation(made, paths, status)))
+        print(documents.dump(cad_documents.of_generation(made, paths, status)))
     else:
         _show(made, paths)
     return status
@@ -103,7 +103,7 @@ def main_replay(arguments: argparse.Namespace) -> int:
         found = replay(host, record, lambda now: progress(f"attempt {now.number}"))
     status = WELL if not any(one.difference for one in found) else FAILED
     if arguments.json:
-        print(documents.dump(documents.of_replay(found, status)))
+        print(documents.dump(cad_documents.of_replay(found, status)))
         return status
     for one in found:
         terminal.say(f"attempt {one.number}: {one.difference or 'as recorded'}", "red" if one.difference else "green")

@@ -7,14 +7,21 @@ import enum
 import json
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from casemate.bench.measure import Figure
 from casemate.bench.report import Machine
-from casemate.cad.checks import Fault as CheckFault
-from casemate.cad.loop import Generation, Replayed
+from casemate.cli.cad_documents import GenerationDocument, ReplayDocument
+from casemate.cli.policy_documents import (
+    PolicyDiffDocument,
+    PolicyDocument,
+    PolicyExplainDocument,
+    PolicyLintDocument,
+    SyscallSetDocument,
+    TraceDocument,
+)
 from casemate.model import Denial, Enforcement, Notice, Outcome, Part, RunResult, Stream, Usage
 from casemate.verify.boundary import State
 from casemate.verify.judge import counts
@@ -134,89 +141,6 @@ class DemoDocument:
     exit_status: int
 
 
-Value = bool | int | float | str | tuple[str, ...]
-"""What a row of a profile may hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class FaultDocument:
-    """What is wrong with a row; `line` is 0 where a file could not be read, `text` says all of it."""
-
-    file: str
-    line: int
-    row: str
-    message: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class LintedFile:
-    """One profile: what it is if it loads, else what is wrong with it."""
-
-    file: str
-    ok: bool
-    name: str | None
-    version: int | None
-    digest: str | None
-    faults: tuple[FaultDocument, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyLintDocument:
-    """`casemate policy lint`."""
-
-    files: tuple[LintedFile, ...]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyDocument:
-    """`casemate policy show`: every row, table by table."""
-
-    name: str
-    version: int
-    digest: str
-    description: str
-    rows: dict[str, dict[str, Value]]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyExplainDocument:
-    """`casemate policy explain`."""
-
-    limit: str
-    bounds: str
-    unit: str
-    kind: Literal["terminal", "refusing", "slowing", "choice"]
-    enforced_by: str
-    program_sees: str
-    counted: str
-    without_cgroup: str
-    source: str
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class DifferenceDocument:
-    """A row that differs, and what the second profile is in it, seen from the first."""
-
-    row: str
-    first: Value
-    second: Value
-    second_is: Literal["tighter", "looser", "different"]
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyDiffDocument:
-    """`casemate policy diff`."""
-
-    first: str
-    second: str
-    rows: tuple[DifferenceDocument, ...]
-    exit_status: int
-
-
 @dataclass(frozen=True, slots=True)
 class BenchDocument:
     """`casemate bench`: the figures by suite; `value` over `aim` is better where `better` says higher."""
@@ -254,91 +178,6 @@ class VerifyDocument:
     counts: dict[str, int]
     findings: tuple[Finding, ...]
     not_held: tuple[str, ...]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class SyscallGroupDocument:
-    """Calls with the one reason for them; `kept`: no trace has seen them."""
-
-    name: str
-    why: str
-    calls: tuple[str, ...]
-    kept: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SyscallSetDocument:
-    """`casemate syscalls show`; `arguments` is call → rule, where this set has one of its own."""
-
-    name: str
-    calls: int
-    groups: tuple[SyscallGroupDocument, ...]
-    arguments: dict[str, str]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class TraceDocument:
-    """`casemate syscalls trace`; `words` are values of the argument words at `positions`, of calls that have a rule."""
-
-    set: str
-    host: dict[str, str]
-    jobs: dict[str, str]
-    calls: dict[str, tuple[str, ...]]
-    positions: dict[str, tuple[int, ...]]
-    words: dict[str, tuple[tuple[int, ...], ...]]
-    lacks: tuple[str, ...]
-    unneeded: tuple[str, ...]
-    kept_but_seen: tuple[str, ...]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptDocument:
-    """One attempt of a generation; all of it is in the record."""
-
-    number: int
-    ok: bool
-    faults: tuple[CheckFault, ...]
-    same_as: int | None
-    model_seconds: float
-    run_seconds: float
-    prompt_tokens: int | None
-    completion_tokens: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class GenerationDocument:
-    """`casemate cad generate`; `reason` is why it ended, `paths` where part, script and record were written."""
-
-    ok: bool
-    reason: str
-    message: str
-    attempts: tuple[AttemptDocument, ...]
-    best: int | None
-    part: Part | None
-    faults: tuple[CheckFault, ...]
-    paths: dict[str, str]
-    seconds: float
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayedDocument:
-    """An attempt of a record that was run again; `difference` is "" if it did what it did then."""
-
-    number: int
-    outcome: Outcome
-    faults: tuple[CheckFault, ...]
-    difference: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayDocument:
-    """`casemate cad replay`."""
-
-    attempts: tuple[ReplayedDocument, ...]
     exit_status: int
 
 
@@ -410,29 +249,6 @@ def of_run(result: RunResult, paths: dict[str, str], exit_status: int) -> RunDoc
         artifacts={n: ArtifactDocument(a.size, a.sha256, paths.get(n)) for n, a in result.artifacts.items()},
         exit_status=exit_status,
     )  # fmt: skip
-
-
-def of_generation(made: Generation, paths: dict[str, str], exit_status: int) -> GenerationDocument:
-    """What came of a prompt."""
-    attempts = tuple(
-        AttemptDocument(
-            one.number, one.ok, one.faults, one.same_as, one.model_seconds, one.run_seconds, one.prompt_tokens,
-            one.completion_tokens,
-        )
-        for one in made.record.attempts
-    )  # fmt: skip
-    return GenerationDocument(
-        made.ok, made.record.reason, made.record.message, attempts, made.record.best, made.part, made.faults, paths,
-        made.record.seconds, exit_status,
-    )  # fmt: skip
-
-
-def of_replay(found: tuple[Replayed, ...], exit_status: int) -> ReplayDocument:
-    """What a record's scripts did now."""
-    return ReplayDocument(
-        tuple(ReplayedDocument(one.number, one.result.outcome, one.faults, one.difference) for one in found),
-        exit_status,
-    )
 
 
 def of_verification(report: Report, exit_status: int) -> VerifyDocument:

@@ -6,8 +6,8 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from casemate.cli import documents, terminal
-from casemate.cli.documents import FaultDocument, Value
+from casemate.cli import documents, policy_documents, terminal
+from casemate.cli.policy_documents import FaultDocument, Value
 from casemate.cli.status import FAILED, WELL
 from casemate.control.profiles import CEILING, admit, load_profile, names
 from casemate.errors import Fault, PolicyError
@@ -58,7 +58,7 @@ def main_lint(arguments: argparse.Namespace) -> int:
     files = tuple(_lint(name, arguments.ceiling or CEILING) for name in arguments.files)
     status = WELL if all(file.ok for file in files) else FAILED
     if arguments.json:
-        print(documents.dump(documents.PolicyLintDocument(files, status)))
+        print(documents.dump(policy_documents.PolicyLintDocument(files, status)))
         return status
     for file in files:
         if file.ok:
@@ -68,13 +68,13 @@ def main_lint(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _lint(name: str, ceiling: Path) -> documents.LintedFile:
+def _lint(name: str, ceiling: Path) -> policy_documents.LintedFile:
     try:
         profile = admit(name, ceiling)
     except PolicyError as error:
         faults = tuple(map(_fault, error.faults)) or (FaultDocument(name, 0, "", str(error), str(error)),)
-        return documents.LintedFile(name, False, None, None, None, faults)
-    return documents.LintedFile(name, True, profile.name, profile.profile.version, profile.digest, ())
+        return policy_documents.LintedFile(name, False, None, None, None, faults)
+    return policy_documents.LintedFile(name, True, profile.name, profile.profile.version, profile.digest, ())
 
 
 def main_show(arguments: argparse.Namespace) -> int:
@@ -83,7 +83,7 @@ def main_show(arguments: argparse.Namespace) -> int:
     rows = {
         table: {key: _value(profile.value(f"{table}.{key}")) for key in kind.model_fields} for table, kind in tables()
     }
-    document = documents.PolicyDocument(
+    document = policy_documents.PolicyDocument(
         profile.name, profile.profile.version, profile.digest, profile.profile.description, rows, WELL
     )
     if arguments.json:
@@ -102,7 +102,7 @@ def main_explain(arguments: argparse.Namespace) -> int:
     """Print what is known of a limit."""
     name = arguments.limit.removeprefix("limits.")
     known = explain(name)
-    document = documents.PolicyExplainDocument(limit=name, **dataclasses.asdict(known), exit_status=WELL)
+    document = policy_documents.PolicyExplainDocument(limit=name, **dataclasses.asdict(known), exit_status=WELL)
     if arguments.json:
         print(documents.dump(document))
         return WELL
@@ -116,11 +116,11 @@ def main_diff(arguments: argparse.Namespace) -> int:
     """Print the rows that differ; 0 whether any does or not."""
     first, second = load_profile(arguments.first), load_profile(arguments.second)
     rows = tuple(
-        documents.DifferenceDocument(found.row, _value(found.first), _value(found.second), found.second_is)
+        policy_documents.DifferenceDocument(found.row, _value(found.first), _value(found.second), found.second_is)
         for found in diff(first, second, names().syscalls)
     )
     if arguments.json:
-        print(documents.dump(documents.PolicyDiffDocument(arguments.first, arguments.second, rows, WELL)))
+        print(documents.dump(policy_documents.PolicyDiffDocument(arguments.first, arguments.second, rows, WELL)))
         return WELL
     if not rows:
         terminal.say(f"{arguments.first} and {arguments.second} differ in no row")

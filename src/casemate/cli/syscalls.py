@@ -7,7 +7,7 @@ import os
 import platform
 from pathlib import Path
 
-from casemate.cli import documents, terminal
+from casemate.cli import documents, policy_documents, terminal
 from casemate.cli.status import FAILED, WELL
 from casemate.control import tracing
 from casemate.control.host import Host, Stock
@@ -38,8 +38,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _show(arguments: argparse.Namespace) -> int:
     found = seccomp.load(arguments.set)
-    groups = tuple(documents.SyscallGroupDocument(g.name, g.why, g.calls, g.kept) for g in found.groups)
-    document = documents.SyscallSetDocument(found.name, len(found.calls), groups, dict(found.variants), WELL)
+    groups = tuple(policy_documents.SyscallGroupDocument(g.name, g.why, g.calls, g.kept) for g in found.groups)
+    document = policy_documents.SyscallSetDocument(found.name, len(found.calls), groups, dict(found.variants), WELL)
     if arguments.json:
         print(documents.dump(document))
         return WELL
@@ -72,10 +72,10 @@ def _trace(arguments: argparse.Namespace) -> int:
     return document.exit_status
 
 
-def of_trace(trace: tracing.Trace, wanted: seccomp.CallSet) -> documents.TraceDocument:
+def of_trace(trace: tracing.Trace, wanted: seccomp.CallSet) -> policy_documents.TraceDocument:
     """What `trace` prints: of each call at most three jobs that made it."""
     lacks = tuple(trace.lacking(wanted, unix=True, inet=True, pty=True))
-    return documents.TraceDocument(
+    return policy_documents.TraceDocument(
         wanted.name,
         {"machine": platform.machine(), "kernel": os.uname().release, "libc": " ".join(platform.libc_ver())},
         dict(trace.jobs),
@@ -89,7 +89,7 @@ def of_trace(trace: tracing.Trace, wanted: seccomp.CallSet) -> documents.TraceDo
     )
 
 
-def _say(document: documents.TraceDocument) -> None:
+def _say(document: policy_documents.TraceDocument) -> None:
     terminal.say(f"{document.set}: {len(document.jobs)} jobs made {len(document.calls)} calls")
     for job, ended in document.jobs.items():
         terminal.say(f"  {job}: {ended}", "dim")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +31,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--twins", action="store_true",
         help="for test hosts: show as well that each attack works with its guard taken out, in a harness",
     )  # fmt: skip
+    parser.add_argument(
+        "--disposable-host", action="store_true",
+        help="with --twins, as root in a virtual machine that is thrown away: also those that change the whole host",
+    )  # fmt: skip
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a report there, as HTML")
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
     parser.set_defaults(command=main)
@@ -38,10 +43,17 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Verify; 0 if every probe was held or is declared open, else 1."""
     if arguments.report:
+        if arguments.report.is_dir():
+            raise IsADirectoryError(f"{arguments.report} is a directory: --report takes a file")
         writable(arguments.report.absolute().parent)
     if arguments.twins and not arguments.json:
         terminal.complain("--twins is for test hosts: it attacks sandboxes whose guards were taken out")
-    settings = Settings(arguments.profile, arguments.runtime, tuple(arguments.only), arguments.twins)
+    if arguments.disposable_host and not (arguments.twins and os.geteuid() == 0):
+        raise PermissionError("--disposable-host goes with --twins, as root")
+    settings = Settings(
+        arguments.profile, arguments.runtime, tuple(arguments.only), arguments.twins,
+        disposable=arguments.disposable_host,
+    )  # fmt: skip
     with _progress(quiet=arguments.json) as progress:
         found = run.verify(settings, progress)
     if arguments.report:

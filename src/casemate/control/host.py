@@ -195,6 +195,7 @@ class Host:
                 request = self.request(source, profile, None, None, LOCAL, LOCAL, limits=limits)
                 return self.execute(request, cancellation, lambda _: None)
             except (Busy, SandboxFault) as fault:
+                self._rooms.require_open()  # a closed Host ends the map
                 return outcomes.lost(uuid.uuid4().hex[:16], first.plan, first.image, str(fault))
 
         return run

@@ -14,10 +14,13 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import TypeVar
 
 from casemate.control.runs import Cancellation
 from casemate.model import RunResult
 
+_T = TypeVar("_T")
 AHEAD = 2
 Run = Callable[[str | bytes, Cancellation], RunResult]
 
@@ -61,8 +64,11 @@ class Mapping:
         """True: no more will be taken."""
         self._error: BaseException | None = None
         self._pool = ThreadPoolExecutor(jobs, "casemate-map")
+        self.over: SimpleQueue[bool] = SimpleQueue()
+        """True: it was closed; False: it was dropped. Its put() may be called by a finaliser (queue.SimpleQueue)."""
         # Nobody can interrupt a source that waits, so its thread keeps no process from ending.
-        threading.Thread(target=self._take, name="casemate-map-source", daemon=True).start()
+        for work, name in ((self._take, "source"), (self._reap, "end")):
+            threading.Thread(target=work, name=f"casemate-map-{name}", daemon=True).start()
 
     def _take(self) -> None:
         try:
@@ -82,6 +88,10 @@ class Mapping:
                 self._over = True
                 self._state.notify_all()
             self._changed()
+
+    def _reap(self) -> None:
+        if not self.over.get():
+            self.close()
 
     def _may_take(self) -> bool:
         with self._state:
@@ -157,14 +167,57 @@ class Mapping:
         self.stop()
         with self._state:
             self._state.wait_for(lambda: self._over or self._in_source)
-        self._pool.shutdown()
+        self._pool.shutdown(cancel_futures=True)
+        self.over.put(True)
 
 
-def ordered(sources: Iterable[str | bytes], run: Run, jobs: int) -> Iterator[RunResult]:
+class Results(Iterator[_T]):
+    """The consumer's end of a map, which begins with the first result that is asked for.
+
+    `close`, the end, and an error wait until the jobs are over. One that is merely dropped is collected in any thread,
+    also in one that the jobs need: so its finaliser waits for nothing, takes no lock, and leaves the end to `_reap`.
+    """
+
+    def __init__(self, begin: Callable[[], Mapping], steps: Callable[[Mapping], Iterator[_T]]) -> None:
+        self._begin, self._steps = begin, steps
+        self._under_way: Mapping | None = None
+        self._rest: Iterator[_T] = iter(())
+        self._closed = False
+
+    def __next__(self) -> _T:
+        if self._under_way is None and not self._closed:
+            self._under_way = self._begin()
+            self._rest = self._steps(self._under_way)
+        try:
+            return next(self._rest)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End it: what still runs is killed, and waited for."""
+        self._closed, self._rest = True, iter(())
+        if self._under_way is not None:
+            self._under_way.close()
+
+    def __del__(self) -> None:
+        if self._under_way is not None:
+            self._under_way.over.put(False)
+
+
+def ordered(sources: Iterable[str | bytes], run: Run, jobs: int) -> Results[RunResult]:
     """Results in the order of the sources."""
+    return Results(lambda: Mapping(sources, run, jobs), _in_order)
+
+
+def completed(sources: Iterable[str | bytes], run: Run, jobs: int) -> Results[tuple[int, RunResult]]:
+    """(index of the source, result), as they complete."""
+    return Results(lambda: Mapping(sources, run, jobs), _as_completed)
+
+
+def _in_order(under_way: Mapping) -> Iterator[RunResult]:
     waiting: dict[int, RunResult] = {}
     turn = 0
-    under_way = Mapping(sources, run, jobs)
     for index, result in _results(under_way):
         waiting[index] = result
         while turn in waiting:
@@ -173,23 +226,17 @@ def ordered(sources: Iterable[str | bytes], run: Run, jobs: int) -> Iterator[Run
             turn += 1
 
 
-def completed(sources: Iterable[str | bytes], run: Run, jobs: int) -> Iterator[tuple[int, RunResult]]:
-    """(index of the source, result), as they complete."""
-    under_way = Mapping(sources, run, jobs)
+def _as_completed(under_way: Mapping) -> Iterator[tuple[int, RunResult]]:
     for found in _results(under_way):
         yield found
         under_way.consumed()
 
 
 def _results(under_way: Mapping) -> Iterator[tuple[int, RunResult]]:
-    try:
-        while not under_way.finished():
-            under_way.wait()
-            if (found := under_way.next_result()) is not None:
-                yield found
-    finally:
-        # The consumer has had enough, or failed: what still runs is of no use to anybody.
-        under_way.close()
+    while not under_way.finished():
+        under_way.wait()
+        if (found := under_way.next_result()) is not None:
+            yield found
 
 
 async def asynchronous(sources: Iterable[str | bytes], run: Run, jobs: int) -> AsyncIterator[tuple[int, RunResult]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 from casemate.policy import Plan
 from casemate.policy.limits import applicable
@@ -11,6 +12,15 @@ from casemate.runtime.rooms import Bounds, Walls
 
 PIDS_FIRST = 8
 """By how much RLIMIT_NPROC is above pids.max, which counts its refusals where we can see them."""
+
+CPU_FIRST = 1.25
+"""How many times the bound RLIMIT_CPU is where the cgroup counts CPU time. The kernel checks it at ticks, which may be
+ahead of what was used; so who it killed could not be told from who killed itself."""
+
+
+def cpu_seconds(limit: float, *, cgroups: bool) -> int:
+    """RLIMIT_CPU of each process for a bound on CPU time."""
+    return math.ceil(limit * CPU_FIRST) + 1 if cgroups else max(1, round(limit))
 
 
 def budgets(plan: Plan) -> tuple[tuple[str, float], ...]:
@@ -28,7 +38,7 @@ def walls(plan: Plan, *, traced: bool) -> Walls:
         disk_bytes=limits.disk_bytes, inodes=limits.inodes, open_files=limits.open_files, file_size=limits.file_size,
         address_space=limits.address_space, data=limits.data,
         processes=limits.processes + (PIDS_FIRST if plan.cgroups else 0),
-        cpu_seconds=max(1, round(limits.cpu_time)),
+        cpu_seconds=cpu_seconds(limits.cpu_time, cgroups=plan.cgroups),
         seccomp=seccomp.compiled(
             profile.kernel.syscalls, unix=limits.sockets > 0, inet=up, pty=profile.devices.pty, traced=traced
         ),

@@ -29,6 +29,7 @@ LEAVES = ("init", "exec-1")
 """The groups in a sandbox's: its init with the execution's first process, and the guest."""
 OWN = 2
 """Processes of ours in a sandbox's group, all the time: its init, and the execution's first process."""
+SWAPS = "/proc/swaps"
 PERIOD = 100_000
 """Microseconds of a CPU quota's period."""
 _MOVES = 10
@@ -84,12 +85,16 @@ class Group:
         _write(path, text2 if path.endswith(f"/{v2}") else text1)
 
     def limit(self, *, memory: int, processes: int, cpus: float) -> None:
-        """Bound memory (bytes, swap included), tasks and CPU (cores)."""
+        """Bound memory (bytes, swap included), tasks and CPU (cores); raises OSError where swap would escape."""
         self._set("memory", "memory.limit_in_bytes", "memory.max", str(memory), str(memory))
+        bounded = False
         for name, value in (("memory.memsw.limit_in_bytes", memory), ("memory.swap.max", 0)):
             for directory in self._directories.values():
                 if os.path.exists(f"{directory}/{name}"):
                     _write(f"{directory}/{name}", str(value))
+                    bounded = True
+        if not bounded and len(read(SWAPS).splitlines()) > 1:  # a line of titles, then one for each device
+            raise OSError("swap is on and this kernel does not bound it: swapoff -a, or swapaccount=1 at boot")
         self._set("pids", "pids.max", "pids.max", str(processes), str(processes))
         quota = int(cpus * PERIOD)
         try:

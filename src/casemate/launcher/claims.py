@@ -16,8 +16,8 @@ import signal
 
 from . import cgroups
 
-_MADE = re.compile(r"/.+/casemate-[0-9]+-[0-9]+")
-"""A group as a keeper names it: anything else in a record is not killed, and not removed."""
+_MADE = re.compile(r"/.+/casemate-(verify-)?[0-9]+-[0-9]+")
+"""A group as a keeper, or a harness, names it: anything else in a record is not killed, and not removed."""
 
 BLOCK = 4096
 """Uids of one keeper: two for each live sandbox, so some two thousand of those, and one for its rooms."""

@@ -28,7 +28,8 @@ CPU_POLL = 0.05
 CPU_SLACK = 0.1
 """Seconds by which the kernel's tick may be ahead of the counter that we read (RLIMIT_CPU is checked at ticks)."""
 TICK_SHARE = 0.25
-"""The same as a share, on a busy host: who happens to run at each tick is counted for all of it."""
+"""The same as a share, on a busy host: who happens to run at each tick is counted for all of it. Where a cgroup counts,
+RLIMIT_CPU is that far away (control/rendered.py) and never the first to end a job."""
 
 
 class Phase(Enum):
@@ -234,7 +235,7 @@ class Execution:
         """By the time that was counted outside; a SIGXCPU alone is something that anybody can send to himself."""
         spent = max(self._cpu(), message.cpu)
         gate = self._gated() and message.signal == signal.SIGXCPU and spent >= self.kind.bounds.gate
-        killed = message.signal in (signal.SIGKILL, signal.SIGXCPU)
+        killed = self.group is None and message.signal in (signal.SIGKILL, signal.SIGXCPU)
         slack = max(CPU_SLACK, TICK_SHARE * self.kind.bounds.cpu) if killed else CPU_SLACK
         return gate or 0 < self.kind.bounds.cpu <= spent + slack
 

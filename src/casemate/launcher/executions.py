@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import heapq
 import os
 import resource
 import secrets
@@ -18,7 +19,7 @@ from . import cgroups, spec, usermaps
 from .execution import Execution, Phase
 from .preparation import Kind, Loop
 from .rooms import Rooms
-from .shelf import Shelf
+from .shelf import Shelf, began
 from .stock import Stock, Terms
 
 DESCRIPTORS, OWN_DESCRIPTORS = 18, 320
@@ -187,9 +188,11 @@ class Executions:
         return next((made for made in self._free(kind) if made.sound() and not self._stock.expired(made)), None)
 
     def _free(self, kind: Kind) -> Iterator[Execution]:
-        yield from self._shelf.of(kind)
+        """Those that are ready, oldest first (it copies its pages first, maybe now), then the others."""
         awake = [made for made in self._awake.values() if made.run is None and made.kind == kind and made.usable]
-        yield from sorted(awake, key=lambda made: (made.phase is Phase.READY, made.age), reverse=True)
+        ready = sorted((made for made in awake if made.waiting), key=began)
+        yield from heapq.merge(self._shelf.of(kind), ready, key=began)
+        yield from sorted((made for made in awake if not made.waiting), key=began)
 
     def _restock(self) -> None:
         """End those of the stock that must go, and begin one that is missing."""

@@ -37,7 +37,7 @@ class Shelf:
     def add(self, made: Execution) -> None:
         """Put one that waits where its age belongs."""
         row = self._rows.setdefault(made.kind, _Row())
-        bisect.insort(row.of(made), made, key=_began)
+        bisect.insort(row.of(made), made, key=began)
         row.most = max(row.most, made.held)
         self.held += made.held
 
@@ -47,7 +47,7 @@ class Shelf:
         if row is None:
             return
         place = row.of(made)
-        index = bisect.bisect_left(place, made.began, key=_began)
+        index = bisect.bisect_left(place, made.began, key=began)
         while index < len(place) and place[index].began == made.began:
             if place[index] is made:
                 del place[index]
@@ -89,5 +89,6 @@ class Shelf:
         return [made for place in places for made in itertools.takewhile(lambda made: made.age > age, place)]
 
 
-def _began(made: Execution) -> float:
+def began(made: Execution) -> float:
+    """What they are sorted by, the oldest first."""
     return made.began

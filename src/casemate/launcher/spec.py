@@ -172,7 +172,7 @@ def _tuple(args: tuple[Any, ...]) -> _Build:
         found = _list(value)
         if len(found) != len(items):
             raise WireError(f": {len(found)} items")
-        return tuple(each(one) for each, one in zip(items, found, strict=True))
+        return tuple(each(one) for each, one in zip(items, found, strict=False))
 
     return build
 

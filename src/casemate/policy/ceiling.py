@@ -19,6 +19,7 @@ from casemate.errors import Fault, PolicyError
 from casemate.policy.lines import Written
 from casemate.policy.profile import Profile, tuples
 from casemate.policy.rows import tables
+from casemate.policy.words import wrong
 
 UNCAPPED = frozenset(
     {"profile.version", "profile.description", "isolation.walls", "layers.required", "layers.not_held"}
@@ -96,7 +97,7 @@ def _wrong(field: FieldInfo, value: object) -> str:
         for item in value:
             TypeAdapter(annotation, config=_STRICT).validate_python(item)
     except ValidationError as error:
-        return f"{error.errors()[0]['msg']}: can never take effect"
+        return f"{wrong(error.errors()[0])}: can never take effect"
     return ""
 
 

@@ -18,6 +18,7 @@ from casemate.policy import rules
 from casemate.policy.lines import Written
 from casemate.policy.rows import Rows
 from casemate.policy.unbuilt import unbuilt
+from casemate.policy.words import wrong
 
 
 class Profile(Rows):
@@ -67,11 +68,11 @@ def tuples(value: object) -> object:
 def faults(error: ValidationError, written: Written) -> Iterator[Fault]:
     """What pydantic found, each in the words of a profile and with its line; rows that are no number once only."""
     told: set[tuple[str, str]] = set()
-    for found in error.errors(include_url=False, include_context=False, include_input=False):
+    for found in error.errors(include_url=False):
         row = ".".join(str(part) for part in found["loc"][:2])
         kind = "table" if len(found["loc"]) == 1 else "row"
         message = {"missing": f"the {kind} is missing", "extra_forbidden": f"there is no such {kind}"}.get(
-            found["type"], found["msg"]
+            found["type"], wrong(found)
         )
         if (row, message) not in told:
             told.add((row, message))

@@ -12,6 +12,7 @@ from casemate.errors import PolicyError
 from casemate.policy import rules
 from casemate.policy.limits import Limits, Stages
 from casemate.policy.profile import Profile
+from casemate.policy.words import wrong
 
 _WORDS = frozenset({"output_overflow"})
 
@@ -50,7 +51,7 @@ def _checked(profile: Profile, name: str, value: float) -> float:
     try:
         wanted = adapter.validate_python(value)
     except ValidationError as error:
-        raise PolicyError.of([profile.written.fault(row, f"{value!r}: {error.errors()[0]['msg']}")]) from None
+        raise PolicyError.of([profile.written.fault(row, f"{value!r}: {wrong(error.errors()[0])}")]) from None
     most = getattr(profile.limits, name)
     if wanted > most:
         raise PolicyError.of(

@@ -27,7 +27,6 @@ def _only(*values: object) -> Callable[[object], bool]:
 
 
 UNBUILT: tuple[Unbuilt, ...] = (
-    Unbuilt("isolation.unit", _only("execution"), "a sandbox serves one execution"),
     Unbuilt("filesystem.start", _only("empty"), "there are no snapshots"),
     Unbuilt("filesystem.writable", _only((), ("/tmp",)), "the one writable place is /tmp"),
     Unbuilt("network.egress", _only("none"), "there is no egress broker"),

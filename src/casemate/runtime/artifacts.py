@@ -17,9 +17,8 @@ from casemate.launcher import syscalls
 from casemate.model import Artifact
 from casemate.runtime import capacity
 
-_RESOLVE = (
-    syscalls.RESOLVE_BENEATH | syscalls.RESOLVE_NO_SYMLINKS | syscalls.RESOLVE_NO_MAGICLINKS | syscalls.RESOLVE_NO_XDEV
-)
+_RESOLVE = syscalls.RESOLVE_BENEATH | syscalls.RESOLVE_NO_SYMLINKS | syscalls.RESOLVE_NO_XDEV
+"""No link anywhere in a path, the last part and magic links included (openat2(2)), and no mount."""
 _CHUNK = 1 << 20
 _DEPTH, _LENGTH, _ENTRIES, _TOLD = 16, 1024, 20_000, 50
 """Of a tree: levels, bytes of a path, names that are looked at, refusals that are told one by one."""
@@ -49,7 +48,7 @@ class Collector:
         if self._count <= 0:
             raise OverLimit("artifact_count", f"{name}: more files than the profile allows")
         # O_NONBLOCK: opening a FIFO must not wait for a writer (open(2)).
-        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY
+        flags = os.O_RDONLY | os.O_NONBLOCK
         try:
             fd = syscalls.openat2(self._directory, path, flags, _RESOLVE)
         except (OSError, ValueError) as error:
@@ -114,8 +113,9 @@ def _walk(directory: int, below: str) -> Iterator[tuple[str, str]]:
     pending, seen = [""], 0
     while pending:
         place = pending.pop()
+        path = f"{below}/{place}" if place else below
         try:
-            fd = syscalls.openat2(directory, f"{below}/{place}", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, _RESOLVE)
+            fd = syscalls.openat2(directory, path, os.O_RDONLY | os.O_DIRECTORY, _RESOLVE)
         except FileNotFoundError:
             continue
         except OSError as error:

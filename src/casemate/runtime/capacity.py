@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,11 +16,12 @@ MESSAGE = "this process may have no more open files (RLIMIT_NOFILE, getrlimit(2)
 @contextmanager
 def descriptors() -> Iterator[None]:
     """Turn whatever was raised for want of a descriptor into Busy, also what it was turned into on its way here."""
+    handled = sys.exc_info()[1]  # the caller's own, which is nothing of ours
     try:
         yield
     except Exception as raised:
         error: BaseException | None = raised
-        while error is not None:
+        while error is not None and error is not handled:
             if isinstance(error, OSError) and error.errno in _FULL:
                 raise Busy(MESSAGE) from raised
             error = error.__cause__ or error.__context__

@@ -24,7 +24,7 @@ from casemate.runtime.connection import UID_RANGE, Connection, Finished
 # What callers of this zone say to a sandbox and hear from it are the wire's own values.
 __all__ = ["Bounds", "Ended", "GuestJob", "Outer", "Rooms", "Seen", "Standing", "Stock", "Template", "Walls"]
 
-WARM_TIMEOUT = 120.0
+WARM_TIMEOUT = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +117,23 @@ class Rooms:
                 self._retire_others(connection, image, template)
                 self._rooms[key] = (name, connection.room(room))
             name, future = self._rooms[key]
+            self._held[name] += 1  # from now on: who waits for a room must not see it retired
+        release = once(lambda: self._release(connection, name))
         try:
             ready = future.result(WARM_TIMEOUT if patience is None else min(patience, WARM_TIMEOUT))
         except TimeoutError:
+            release()
             if patience is not None and patience < WARM_TIMEOUT:
                 raise TimeoutError(f"template {template.name} was not warm in the time that was left") from None
             raise SandboxFault(f"template {template.name} was not warm after {WARM_TIMEOUT:g} s") from None
         except (SandboxFault, PolicyError):
             self.forget(name)
+            release()
             raise
-        with self._lock:
-            self._held[name] += 1
-        return Standing(connection, name, template.name, ready.layers, once(lambda: self._release(connection, name)))
+        except BaseException:
+            release()
+            raise
+        return Standing(connection, name, template.name, ready.layers, release)
 
     def _release(self, connection: Connection, name: str) -> None:
         with self._lock:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from casemate.errors import SandboxFault
 from casemate.launcher import spec
-from casemate.runtime import process, seccomp
+from casemate.runtime import capacity, process, seccomp
 from casemate.runtime.syscall_rules import ANSWERS
 
 EXECUTABLES: Mapping[str, str] = {"crun": "crun", "runc": "runc", "runsc": "runsc", "kata": "kata-runtime"}
@@ -53,6 +53,7 @@ def find(name: str, command: Path | None = None) -> Found:
         _require_safe(resolved)
         printed = process.run_tool([resolved, "--version"], env={"PATH": "/usr/bin:/bin"}, timeout=VERSION_SECONDS)
     except (OSError, SandboxFault) as error:
+        capacity.require(error.__cause__ or error)
         return Found(name, resolved, "", f"{error}; remedy: mend or replace {resolved}")
     version = printed.stdout.decode("utf-8", "replace").strip().partition("\n")[0][:200]
     return Found(name, resolved, version, "" if version else f"{resolved} does not say its version")

@@ -77,10 +77,15 @@ def _state(row: Row, profile: Profile, enforcement: Enforcement, probes: Iterabl
     mechanisms = tuple(_holding(mechanism, profile, told) for mechanism in row.mechanisms)
     off = [layer.name for holding in mechanisms for layer in holding.layers if not layer.on]
     excused = all(PERMITTED.get(name.removeprefix(f"{INSPECT}."), "-") in enforcement.degraded for name in off)
+    # What a profile says that it does not hold without controllers is said of hosts that lack them.
+    lacking = any(name.startswith("cgroup-") for name in enforcement.degraded)
+    not_held = [text for text in profile.layers.not_held if text.partition(":")[0] in row.rows]
     return State(
         row.property, ENFORCED if not off else DEGRADED if excused else MISSING, mechanisms,
         tuple(probe.id for probe in probes if probe.row == row.property),
-        tuple(text for text in profile.layers.not_held if text.partition(":")[0] in row.rows), row.not_covered,
+        tuple(text if lacking or not text.startswith("limits.") else f"without cgroups, which are here: {text}"
+              for text in not_held),
+        row.not_covered,
     )  # fmt: skip
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import socket
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from casemate.verify import temporary
 from casemate.verify.tables.files import CONTROL_SOCKETS, CREDENTIAL_FILES, SET_ID
 
 PREFIX = "casemate-canary-"
@@ -71,21 +70,20 @@ class Canaries:
         for fd in self.inherited:
             os.set_inheritable(fd, True)
         self._sockets: list[socket.socket] = []
+        self._directories = contextlib.ExitStack()
         for parent in DIRECTORIES:
             with contextlib.suppress(OSError):
-                self._plant(parent)
+                self._plant(Path(parent).expanduser())
 
-    def _plant(self, parent: str) -> None:
-        directory = Path(tempfile.mkdtemp(prefix="casemate-verify-", dir=os.path.expanduser(parent)))
-        place = Place(directory, word())
+    def _plant(self, parent: Path) -> None:
+        place = Place(self._directories.enter_context(temporary.directory(parent, 0o777)), word())
         self.places.append(place)
-        directory.chmod(0o777)
         for path, mode in ((place.file, 0o644), (place.open, 0o666)):
             path.write_text(place.secret)
             path.chmod(mode)
         listener = socket.socket(socket.AF_UNIX)
-        listener.bind(str(directory / "socket"))
-        os.chmod(directory / "socket", 0o777)
+        listener.bind(str(place.directory / "socket"))
+        os.chmod(place.directory / "socket", 0o777)
         listener.listen(8)
         listener.setblocking(False)
         self._sockets.append(listener)
@@ -116,8 +114,7 @@ class Canaries:
             os.close(fd)
         for listener in self._sockets:
             listener.close()
-        for place in self.places:
-            shutil.rmtree(place.directory, ignore_errors=True)
+        self._directories.close()
         os.environ.pop(VARIABLE, None)
 
 

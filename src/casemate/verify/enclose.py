@@ -62,7 +62,9 @@ def _inner(order: dict[str, Any], handshake: usermaps.Handshake | None) -> None:
     _mount(order["expose"])
     network.isolate()
     # What needs a capability over the network elsewhere needs none in here.
-    for name, value in (("ip_unprivileged_port_start", "0"), ("ping_group_range", "0 2147483647")):
+    # A range of groups must be mapped: a user has one.
+    groups = "0 2147483647" if handshake is not None else f"{os.getegid()} {os.getegid()}"
+    for name, value in (("ip_unprivileged_port_start", "0"), ("ping_group_range", groups)):
         with open(f"/proc/sys/net/ipv4/{name}", "w", encoding="ascii") as file:
             file.write(value)
     if handshake is not None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 Edit = tuple[str, str, str]
 LOCKDOWN, MOUNTS, ROOM, INIT = "launcher/lockdown.py", "launcher/mounts.py", "launcher/room.py", "launcher/init.py"
 EXECUTION = "launcher/execution.py"
+_TAKE = "def take("
 
 
 def without(*steps: str) -> Edit:
     """Steps taken out of the table."""
     kept = f"STEPS = tuple(s for s in STEPS if s.name not in {steps!r})"
-    return ("launcher/steps.py", "def take(", f"{kept}\n\n\ndef take(")
+    return ("launcher/steps.py", _TAKE, f"{kept}\n\n\n{_TAKE}")
 
 
 NO_TREE_CHECK: Edit = (
@@ -86,6 +87,7 @@ _SHARED_TMP: tuple[Edit, ...] = (
         '    syscalls.umount("run", syscalls.MNT_DETACH)\n',
         f'    syscalls.mount("/tmp", "tmp", None, {_BIND})\n',
     ),
+    (MOUNTS, "    if not bounded:", "    if False:"),
 )
 _VISIBLE: tuple[Edit, ...] = (
     (MOUNTS, 'PROC = ("hidepid=invisible", "subset=pid")', 'PROC = ("hidepid=off", "hidepid=off")'),
@@ -127,7 +129,7 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     ),
     "proc-writable": (
         (MOUNTS, "_INERT | syscalls.MS_RDONLY, ", "_INERT, "), NO_TREE_CHECK,
-        without("landlock"),
+        without("landlock", "seccomp"),
     ),
     "cgroup-namespace": (
         without("cgroupns"), ("launcher/site.py", _JOINED, _JOINED.replace(" | syscalls.CLONE_NEWCGROUP", "")),
@@ -162,7 +164,7 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         ),
         (MOUNTS, '"size=64k,nr_inodes=32,mode=0755"', '"size=64k,nr_inodes=32,mode=0777"'),
         (MOUNTS, "    syscalls.mount_setattr(directory, syscalls.MOUNT_ATTR_RDONLY)\n\n\ndef _code", "\n\ndef _code"),
-        NO_TREE_CHECK, without("landlock"),
+        NO_TREE_CHECK, without("landlock", "seccomp"),
     ),
     "executable-tmp": (
         (
@@ -235,9 +237,7 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         (LOCKDOWN, "(resource.RLIMIT_NOFILE, walls.open_files)", "(resource.RLIMIT_NOFILE, 512)"),
     ),
     "collector": (
-        ("runtime/artifacts.py", "_RESOLVE = (\n", "_RESOLVE = 0 * (\n"),
-        ("runtime/artifacts.py", "os.O_NONBLOCK | os.O_NOFOLLOW", "os.O_NONBLOCK"),
-        ("runtime/artifacts.py", "os.O_DIRECTORY | os.O_NOFOLLOW", "os.O_DIRECTORY"),
+        ("runtime/artifacts.py", "_RESOLVE = syscalls.RESOLVE_BENEATH", "_RESOLVE = 0 and syscalls.RESOLVE_BENEATH"),
         ("runtime/artifacts.py", "        if not stat.S_ISREG(seen.st_mode):", "        if False:"),
         ("runtime/artifacts.py", "        if seen.st_nlink != 1:", "        if False:"),
         ("runtime/artifacts.py", "        if seen.st_size > self._each:", "        if False:"),
@@ -263,8 +263,8 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     ),
     "memory": (
         (
-            "launcher/cgroups.py", "str(memory), str(memory))\n        for name",
-            'str(1 << 40), "max")\n        for name',
+            "launcher/cgroups.py", "str(memory), str(memory))\n        bounded",
+            'str(1 << 40), "max")\n        bounded',
         ),
         ("launcher/cgroups.py", '_write(f"{directory}/{name}", str(value))', "continue"),
     ),
@@ -311,3 +311,31 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
         ("launcher/executions.py", "(made.group is None or made.group.remove())", "True"),
     ),
 }  # fmt: skip
+
+BEYOND: tuple[Edit, ...] = (
+    without("seccomp", "landlock"),
+    (LOCKDOWN, "(resource.RLIMIT_NOFILE, walls.open_files)", "(resource.RLIMIT_NOFILE, 512)"),
+    (LOCKDOWN, "(resource.RLIMIT_NPROC, walls.processes)", "(resource.RLIMIT_NPROC, 4096)"),
+    (LOCKDOWN, "(resource.RLIMIT_DATA, site.data)", "(resource.RLIMIT_DATA, 1 << 40)"),
+    (LOCKDOWN, "(resource.RLIMIT_AS, site.address_space)", "(resource.RLIMIT_AS, 1 << 40)"),
+    ("launcher/cgroups.py", '"pids.max", "pids.max", str(processes), str(processes)',
+     '"pids.max", "pids.max", "300", "300"'),
+    (MOUNTS, "    if not walls.writable:\n", "    if False:\n"), NO_TREE_CHECK,
+)  # fmt: skip
+"""What the narrowest profiles close besides: a road that has two gates is open when both are out."""
+
+
+IN_VM: dict[str, tuple[str, ...]] = {
+    "kernel": ("seccomp",), "proc": ("proc-options", "proc-writable", "powers", "root-map"),
+}  # fmt: skip
+"""Family → what is taken out in a virtual machine for those of its probes whose effect would be host-wide. `proc`: the
+guest can become the host's root."""
+
+
+def out(*guards: str, beyond: bool = False) -> tuple[Edit, ...]:
+    """The edits that take these out, each place once; with `beyond`, what else may close the road as well."""
+    wanted = (edit for guard in guards for edit in GUARDS[guard])
+    found: dict[tuple[str, ...], Edit] = {}
+    for edit in (*wanted, *(BEYOND if beyond else ())):
+        found.setdefault(edit if edit[1] == _TAKE else edit[:2], edit)  # steps are taken out one set after the other
+    return tuple(found.values())

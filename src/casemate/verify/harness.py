@@ -12,13 +12,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,22 +102,40 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 @contextlib.contextmanager
 def _made(bounds: Bounds) -> Iterator[cgroups.Group]:
-    """A group of ours below the caller's; everything in it is killed, and it is removed, at the end."""
-    outer = cgroups.keeper_group(cgroups.survey(), f"casemate-verify-{uuid.uuid4().hex[:12]}")
-    if outer is None:
+    """A group of ours below the caller's; everything in it is killed, and it is removed, at the end.
+
+    If we are killed before, the next keeper does that, as for a keeper's own (launcher/claims.py).
+    """
+    found, name = cgroups.survey(), f"casemate-verify-{os.getpid()}-{secrets.randbits(48)}"
+    if found.missing:
         raise NoHarness("no cgroup can be made around an attack: memory, pids and cpu controllers are needed")
     try:
-        inner = outer.child("all")
-        inner.delegate()
-        inner.limit(memory=bounds.memory, processes=bounds.tasks, cpus=bounds.cpus)
-        yield inner
+        state = claims.State(str(default_state()))
+        claim = state.keeper(name, cgroups.keeper_directories(found, name))
+    except (OSError, claims.NoClaim) as error:
+        raise NoHarness(f"what is made around an attack cannot be recorded: {error}") from None
+    try:
+        outer = cgroups.keeper_group(found, name)
+        assert outer is not None
+        try:
+            inner = outer.child("all")
+            inner.delegate()
+            inner.limit(memory=bounds.memory, processes=bounds.tasks, cpus=bounds.cpus)
+            yield inner
+        finally:
+            _empty(outer)
+            state.release_keeper(name)
     finally:
-        deadline = time.monotonic() + END_TIMEOUT
-        while not outer.remove():
-            outer.kill()
-            if time.monotonic() > deadline:
-                raise SandboxFault(f"still in the harness: {outer.members()}")
-            time.sleep(0.005)
+        os.close(claim)
+
+
+def _empty(group: cgroups.Group) -> None:
+    deadline = time.monotonic() + END_TIMEOUT
+    while not group.remove():
+        group.kill()
+        if time.monotonic() > deadline:
+            raise SandboxFault(f"still in the harness: {group.members()}")
+        time.sleep(0.005)
 
 
 @contextlib.contextmanager
@@ -210,9 +228,9 @@ def harness(
 
 
 @contextlib.contextmanager
-def plain(module: str, arguments: Sequence[str], env: Mapping[str, str]) -> Iterator[Started]:
-    """Start `python -m MODULE ARGUMENTS` of our own package as it is, with nothing taken out."""
-    path = ":".join([str(PACKAGE.parent), *(p for p in sys.path if p and os.path.isdir(p))])
+def plain(module: str, arguments: Sequence[str], env: Mapping[str, str], package: Path = PACKAGE) -> Iterator[Started]:
+    """Start `python -m MODULE ARGUMENTS` with nothing around it: our own package, or (in a VM) a copy."""
+    path = ":".join([str(package.parent), *(p for p in sys.path if p and os.path.isdir(p))])
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],

@@ -104,6 +104,8 @@ class Settings:
     twins: bool = False
     template: str | None = None
     """The template to fork; None is the profile's own. The light one is ready sooner and has the same walls."""
+    disposable: bool = False
+    """With `twins`: also those whose effect is host-wide, since the host is a virtual machine to be thrown away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,12 @@ class Report:
     seconds: float
     findings: tuple[Finding, ...]
     not_held: tuple[str, ...]
+    only: tuple[str, ...] = ()
+    """Probes or families that were asked for; empty: all."""
+    twins: bool = False
+    """Whether it was shown that each attack works with its guard taken out."""
+    left_out: tuple[str, ...] = ()
+    """Probes that the profile means to allow, or that a user other than root cannot have."""
 
     @property
     def ok(self) -> bool:

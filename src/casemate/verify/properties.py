@@ -66,7 +66,10 @@ def _devices(profile: Profile) -> str:
 
 
 def _inspected(profile: Profile) -> str:
-    return ": a second sandbox with the same layers" if profile.artifacts.inspection == "required" else ""
+    inspection = profile.artifacts.inspection
+    if inspection == "required":
+        return "inspected, in a second sandbox with the same layers"
+    return f"not inspected by a second sandbox: inspection is {inspection}"
 
 
 BOUNDARY: tuple[Row, ...] = (
@@ -143,7 +146,7 @@ BOUNDARY: tuple[Row, ...] = (
     Row(
         r.CPU,
         (
-            _m(lambda p: f"{p.limits.cpus:g} cores by the cgroup", "keeper", *GROUPED),
+            _m(lambda p: f"cores: {p.limits.cpus:g}, by the cgroup", "keeper", *GROUPED),
             _m(lambda p: f"{p.limits.cpu_time:g} s of CPU time, of the whole by the cgroup, of each by RLIMIT_CPU",
                "keeper", "guest.limits"),
             _m("no call to change priority, policy or cores", "the guest", "guest.seccomp"),
@@ -218,7 +221,7 @@ BOUNDARY: tuple[Row, ...] = (
         (
             _m("taken by descriptor from a stopped sandbox, beneath its directory, without links", "keeper",
                "init.mounts"),
-            _m(lambda p: f"inspection {p.artifacts.inspection}{_inspected(p)}", "second sandbox", INSPECT),
+            _m(_inspected, "second sandbox", INSPECT),
         ),
         "what a delivered file means to the program that opens it",
         ("artifacts.inspection",),

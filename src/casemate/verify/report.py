@@ -19,17 +19,29 @@ td.evidence { font: 12px/1.4 ui-monospace, monospace; overflow-wrap: anywhere }
 .held { color: #116329 } .open, .inconclusive { color: #a40e26; font-weight: bold } .declared-open { color: #7d4e00 }
 """
 
+_LEGEND = (
+    "held: it ran to its end, was refused, and nothing was seen outside. open: something was seen outside, or the "
+    "probe got what it wanted. declared-open: open, and the profile names the row. inconclusive: a failure. Seen by: "
+    "canary (random words of the caller's), log (listeners), look (the guest in the host's /proc), filter (as the "
+    "kernel has it loaded), host (the guest's tree from outside), outcome (how the keeper saw it end), census (what "
+    "lived or was left), victim (another sandbox), next (a later job). Not covered: bugs of the kernel and side "
+    "channels (casemate boundary)."
+)
+
 
 def html(report: Report, version: str) -> str:
     """The whole document."""
     words = ", ".join(f"{count} {name}" for name, count in judge.counts(report.findings).items() if count)
     facts = [
-        ("Verdict", "all held" if report.ok else "NOT held"), ("Probes", f"{len(report.findings)}: {words}"),
+        ("Verdict", f"all {len(report.findings)} held or declared" if report.ok else "NOT held"),
+        ("Probes", words), ("Selected", ", ".join(report.only) or "all"),
+        ("Twins", "each shown to be open, or marked vm" if report.twins else "not run"),
+        ("Left out", ", ".join(report.left_out) or "none"),
         ("Profile", f"{report.profile}, SHA-256 {report.profile_digest}"), ("Image", report.image_digest),
         ("Runtime", report.runtime), *report.host, ("Began", report.began), ("Took", f"{report.seconds:.1f} s"),
         ("Casemate", version), *(("Not held, says the profile", text) for text in report.not_held),
     ]  # fmt: skip
-    body = ["<h1>casemate verify</h1>", _table((), facts)]
+    body = ["<h1>casemate verify</h1>", _table((), facts), f"<p>{escape(_LEGEND)}</p>"]
     for family in dict.fromkeys(finding.family for finding in report.findings):
         mine = [finding for finding in report.findings if finding.family == family]
         body.append(f"<h2>{escape(family)}</h2>")

@@ -8,10 +8,10 @@ import datetime
 import json
 import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,11 @@ from casemate.control.places import default_store, default_stores
 from casemate.control.profiles import load_profile, profile_text
 from casemate.errors import PolicyError, SandboxFault
 from casemate.runtime.doctor import examine
-from casemate.verify import harness, judge
+from casemate.verify import harness, judge, temporary
 from casemate.verify.canaries import VARIABLE, word
-from casemate.verify.guards import GUARDS
+from casemate.verify.guards import IN_VM, out
 from casemate.verify.model import VM, Finding, Probe, Report, Settings, Verdict
-from casemate.verify.tables import selected
+from casemate.verify.tables import PROBES, selected
 
 STAGE = "casemate.verify.stage"
 AT_ONCE = 2
@@ -82,6 +82,8 @@ def _verify(settings: Settings, progress: Progress) -> Report:
     return Report(
         profile.name, profile.digest, image.digest, runtime, examine().host, began.isoformat(timespec="seconds"),
         round(time.monotonic() - clock, 2), tuple(findings[probe.id] for probe in probes), profile.layers.not_held,
+        settings.only, settings.twins,
+        () if settings.only else tuple(sorted({probe.id for probe in PROBES} - {probe.id for probe in probes})),
     )  # fmt: skip
 
 
@@ -105,12 +107,9 @@ def _stage(settings: Settings, probes: tuple[Probe, ...], environment: Mapping[s
         )
 
 
-@contextlib.contextmanager
-def _directory() -> Iterator[Path]:
+def _directory() -> AbstractContextManager[Path]:
     """For a copy of the package that every uid of ours can read."""
-    with tempfile.TemporaryDirectory(prefix="casemate-verify-", dir="/var/tmp") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
+    return temporary.directory(Path("/var/tmp"), 0o755)
 
 
 def _absolute(profile: str) -> str:
@@ -125,11 +124,12 @@ def _shown(profile: str) -> list[Path]:
 
 
 def twin_findings(
-    guards: Iterable[str], probes: tuple[Probe, ...], profile: str, environment: Mapping[str, str]
-) -> dict[str, Finding]:
-    """What probes find with guards taken out, in the harness; raises NoHarness where there is none."""
+    guards: Iterable[str], probes: tuple[Probe, ...], profile: str, environment: Mapping[str, str],
+    *, beyond: bool = False,
+) -> dict[str, Finding]:  # fmt: skip
+    """What probes find with guards taken out (guards.out), in the harness; raises NoHarness where there is none."""
     with _directory() as directory:
-        edits = tuple(edit for guard in guards for edit in GUARDS[guard])
+        edits = out(*guards, beyond=beyond)
         package = harness.weakened(directory, (*edits, harness.BLIND, harness.SHIFTED))
         order: dict[str, object] = {"profile": _absolute(profile), "template": "light", "network": False}
         order |= {"probes": [probe.id for probe in probes], "together": False}  # an attack that works changes things
@@ -138,20 +138,43 @@ def twin_findings(
             return {found.id: found for found in _findings(started, abandon=True)}
 
 
+def _vm_twins(
+    probes: tuple[Probe, ...], profile: str, environment: Mapping[str, str]
+) -> dict[str, Finding]:  # fmt: skip
+    """What they find with guards taken out and nothing around them: on a host that is thrown away."""
+    found: dict[str, Finding] = {}
+    for family, guards in IN_VM.items():
+        mine = [probe.id for probe in probes if probe.family == family]
+        order = {"profile": _absolute(profile), "template": "light", "network": True, "probes": mine, "together": False}
+        with _directory() as directory:
+            package = harness.weakened(directory, (*out(*guards), harness.BLIND))
+            with harness.plain(STAGE, [json.dumps(order)], environment, package) as started:
+                found |= {one.id: one for one in _findings(started)}
+    return found
+
+
 def _show_twins(
     settings: Settings, probes: tuple[Probe, ...], findings: dict[str, Finding], environment: Mapping[str, str],
     progress: Callable[[str, int], None],
 ) -> None:  # fmt: skip
-    """Each guard by itself, as many at a time as there are cores for harnesses, which have one each."""
+    """Each guard by itself, as many at a time as there are cores for harnesses, which have one each.
+
+    What is not open then is tried once more with what else the profile closes.
+    """
 
     def tried(guard: str) -> tuple[dict[str, Finding], str]:
-        if guard == VM:
-            return {}, ""
         mine = tuple(probe for probe in probes if probe.twin == guard)
-        try:
-            return twin_findings((guard,), mine, settings.profile, environment), ""
-        except SandboxFault as fault:
-            return {}, str(fault)
+        if guard == VM:
+            return (_vm_twins(mine, settings.profile, environment) if settings.disposable else {}), ""
+        twins: dict[str, Finding] = {}
+        why = ""
+        for beyond in (False, True):
+            left = tuple(probe for probe in mine if not _open(twins.get(probe.id)))
+            try:
+                twins |= twin_findings((guard,), left, settings.profile, environment, beyond=beyond) if left else {}
+            except SandboxFault as fault:
+                why = str(fault)
+        return twins, why
 
     guards = tuple(dict.fromkeys(probe.twin for probe in probes))
     done = 0
@@ -159,9 +182,15 @@ def _show_twins(
         for guard, (twins, why) in zip(guards, pool.map(tried, guards), strict=True):
             for probe in (probe for probe in probes if probe.twin == guard):
                 held, twin = findings[probe.id], twins.get(probe.id)
-                findings[probe.id] = judge.in_vm(held) if guard == VM else judge.with_twin(held, twin, why)
+                findings[probe.id] = (
+                    judge.in_vm(held) if guard == VM and not settings.disposable else judge.with_twin(held, twin, why)
+                )
                 done += 1
                 progress(probe.id, done)
+
+
+def _open(twin: Finding | None) -> bool:
+    return twin is not None and twin.verdict is Verdict.OPEN
 
 
 def _environment() -> dict[str, str]:

@@ -141,7 +141,7 @@ class Stage:
         return {
             "Max core file size": 0, "Max locked memory": 0, "Max msgqueue size": 0, "Max pending signals": 1024,
             "Max open files": limits.open_files, "Max processes": limits.processes + rendered.PIDS_FIRST,
-            "Max file size": limits.file_size, "Max cpu time": round(limits.cpu_time),
+            "Max file size": limits.file_size, "Max cpu time": rendered.cpu_seconds(limits.cpu_time, cgroups=True),
             "Max address space": limits.address_space + TEMPLATE_BYTES, "Max data size": limits.data + TEMPLATE_BYTES,
         }  # fmt: skip
 

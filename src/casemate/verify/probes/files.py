@@ -42,19 +42,25 @@ def copied(path):
 
 
 def walk(wanted):
-    """What is wanted below the root, /proc and our own directory left out."""
-    found = []
-    for directory, names, files in os.walk("/"):
-        if directory == "/":
-            names[:] = [name for name in names if name not in ("proc", "tmp")]
-        if directory.startswith("/usr/lib/python"):
-            names[:] = []
-        for name in (*names, *files):
-            path = os.path.join(directory, name)
-            with contextlib.suppress(OSError):
-                if wanted(path, os.lstat(path)):
-                    found.append(path)
-    return found
+    """The first that is wanted below the root, what is near first; /proc, /sys and our own directory are left out."""
+    level = ["/"]
+    while level:
+        below = []
+        for directory in level:
+            for entry in entries(directory):
+                with contextlib.suppress(OSError):
+                    if wanted(entry.path, entry.stat(follow_symlinks=False)):
+                        return [entry.path]
+                    if entry.is_dir(follow_symlinks=False) and entry.path not in ("/proc", "/sys", "/tmp"):
+                        below.append(entry.path)
+        level = below
+    return []
+
+
+def entries(directory):
+    with contextlib.suppress(OSError), os.scandir(directory) as found:
+        return list(found)
+    return []
 
 
 def named_like_ours(path, _):

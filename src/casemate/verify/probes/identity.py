@@ -53,7 +53,7 @@ def set_oom():
 
 def odd_signals():
     """Blocked or ignored, beside the two that our own runner ignores."""
-    ignored = int(status_of("SigIgn"), 16) & ~(1 << 12 | 1 << 24)
+    ignored = int(status_of("SigIgn"), 16) & ~(1 << 12 | 1 << 24 | 0b11 << 31)
     return ignored | int(status_of("SigBlk"), 16)
 
 
