@@ -159,6 +159,14 @@ def test_selection_by_id_and_by_family() -> None:
         selected(["nonsense", "disk"], CAD, root=True)
 
 
+def test_the_effect_free_ones_exhaust_nothing_and_touch_nobody() -> None:
+    found = selected(["effect-free"], CAD, root=True)
+    assert len(found) > 400
+    exhausting = {"processes", "memory", "disk", "time", "output", "artifacts", "neighbours", "tenants", "recovery"}
+    assert {probe.family for probe in found} == set(FAMILIES) - exhausting
+    assert not any(probe.limits or probe.declared for probe in found)
+
+
 def test_no_call_of_the_table_is_in_the_set_of_the_cad_profiles() -> None:
     narrowed = {"clone", "ioctl", "prlimit64", "fcntl", "mmap", "mprotect", "exit", "exit_group", "rt_sigreturn"}
     assert set(kernel.NAMED) & set(seccomp.load("cad").calls) == narrowed

@@ -26,7 +26,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("verify", help="try to break the boundary on this host")
     parser.add_argument("--profile", default="cad", help="a name, FILE.toml or strongest (default: cad)")
     parser.add_argument("--runtime", help="let this one build the profile's outer wall")
-    parser.add_argument("--only", nargs="+", default=[], metavar="ID", help="probes or families (default: all)")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="ID", help="probes, families, or effect-free (default: all)"
+    )
     parser.add_argument(
         "--twins", action="store_true",
         help="for test hosts: show as well that each attack works with its guard taken out, in a harness",

@@ -37,16 +37,19 @@ MINIMUM: dict[str, int] = {name: module.MINIMUM for name, module in _FAMILIES.it
     "tenants": neighbours.TENANTS_MINIMUM
 }
 TOTAL = 250
+EFFECT_FREE = ("proc", "environment", "files", "descriptors", "identity", "kernel", "network", "control")
+"""Families that use nothing up and touch no other sandbox, together named `effect-free`: what a service can run when it
+starts, and while it serves."""
 SYSCALLS = kernel.NAMED
 
 
 def selected(only: Iterable[str], profile: Profile, *, root: bool) -> tuple[Probe, ...]:
-    """Probes by id or family, all of them if nothing is named; raises PolicyError for a name that there is not.
+    """Probes by id or family, or `effect-free`; all of them if nothing is named. Raises PolicyError for another name.
 
     Left out is what the profile means to allow, among what a profile may; and, for a user other than root, what only a
     second uid can hold.
     """
-    wanted = tuple(only)
+    wanted = tuple(each for name in only for each in (EFFECT_FREE if name == "effect-free" else (name,)))
     known = {probe.id for probe in PROBES} | {probe.family for probe in PROBES}
     if unknown := [name for name in wanted if name not in known]:
         raise PolicyError(f"no such probe or family: {', '.join(unknown)}")
