@@ -26,6 +26,7 @@ ATTACKS = (
 )  # fmt: skip
 LOOPBACK = ("tests/control/test_programs.py::test_a_loopback_that_is_up_carries_a_server_and_its_client",)
 EXHAUST = ("tests/escape/test_limits.py",)
+ACTS = ("tests/launcher/test_lockdown.py",)
 READBACKS = ("tests/launcher/test_readbacks.py", "tests/launcher/test_steps.py")
 LOCKDOWN, ENCLOSE, MOUNTS = "launcher/lockdown.py", "launcher/enclose.py", "launcher/mounts.py"
 
@@ -166,7 +167,7 @@ def limits() -> Iterator[Mutant]:
             "rlimit",
             f"rlimit: {name}",
             (lines(LOCKDOWN, number + 1, number + 1, ""),),
-            WALLS,
+            (*ACTS, *WALLS),
             ATTACKS,
         )
     groups = ("tests/launcher/test_hierarchies.py", "tests/launcher/test_cgroups_group.py")
@@ -183,11 +184,11 @@ def limits() -> Iterator[Mutant]:
 def lockdown() -> Iterator[Mutant]:
     """Each act of a step of the guest's, and each right of Landlock."""
     functions = ("session", "descriptors", "guest_identity", "capabilities", "environment")
-    yield from _made("lockdown", removals.statements(LOCKDOWN, *functions), WALLS, BARE, ATTACKS)
+    yield from _made("lockdown", removals.statements(LOCKDOWN, *functions), (*ACTS, *WALLS), BARE, ATTACKS)
     yield from _made(
         "lockdown",
         removals.statements(ENCLOSE, "become", "enter_user_namespace"),
-        WALLS,
+        (*ACTS, *WALLS),
         BARE,
         ATTACKS,
     )

@@ -1,0 +1,102 @@
+"""Each act of the steps that take power away, alone: in a process that has the opposite of what it should."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from dataclasses import replace
+
+import pytest
+from launcher.examples import WALLS
+from launcher.forked import forked
+
+from casemate.launcher import enclose, lockdown, syscalls
+from casemate.launcher.site import Site
+
+root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to have something to give up")
+GUEST = 1000
+"""The guest's uid and gid inside (launcher/messages.py)."""
+LIBRARY = 0b11 << 31
+"""Signals 32 and 33 are the C library's (nptl(7))."""
+
+
+def status(name: str) -> str:
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next(line.split(":")[1].strip() for line in file if line.startswith(f"{name}:"))
+
+
+def test_a_session_of_its_own_with_everything_at_its_default() -> None:
+    def body() -> list[object]:
+        os.umask(0)
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        signal.signal(signal.SIGUSR2, lambda *_: None)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGXCPU])
+        lockdown.session(Site())
+        kinds = [int(status(name), 16) & ~LIBRARY for name in ("SigIgn", "SigCgt", "SigBlk")]
+        return [status("Umask"), *kinds, os.getsid(0) == os.getpid()]
+
+    assert forked(body) == ["0077", 0, 0, 0, True]
+
+
+def test_every_limit_is_the_profiles() -> None:
+    walls = replace(WALLS, open_files=100, file_size=1 << 20, cpu_seconds=7, processes=9)
+    expected = {
+        "CORE": 0, "NOFILE": 100, "FSIZE": 1 << 20, "CPU": 7, "NPROC": 9, "DATA": 1 << 34, "AS": 1 << 35, "MEMLOCK": 0,
+        "MSGQUEUE": 0, "SIGPENDING": 1024,
+    }  # fmt: skip
+
+    def body() -> dict[str, list[int]]:
+        lockdown.limit(Site(walls=walls, data=1 << 34, address_space=1 << 35))
+        return {name: list(resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))) for name in expected}
+
+    assert forked(body) == {name: [value, value] for name, value in expected.items()}
+
+
+def test_what_has_no_profile_leaves_no_core() -> None:
+    def body() -> list[int]:
+        lockdown.limit(Site())
+        return list(resource.getrlimit(resource.RLIMIT_CORE))
+
+    assert forked(body) == [0, 0]
+
+
+@root
+def test_the_guest_is_nobody_else() -> None:
+    def body() -> list[object]:
+        os.setgroups([5, 6])
+        lockdown.guest_identity(Site(uid=0))
+        return [os.getresuid(), os.getresgid(), os.getgroups(), syscalls.prctl(syscalls.PR_GET_DUMPABLE)]
+
+    assert forked(body) == [[GUEST] * 3, [GUEST] * 3, [], 1]
+
+
+@root
+def test_no_capability_is_left_and_none_comes_back() -> None:
+    """Securebits (capabilities(7)): NOROOT, NO_SETUID_FIXUP, NO_CAP_AMBIENT_RAISE; KEEP_CAPS off; all locked."""
+
+    def body() -> list[object]:
+        lockdown.capabilities(Site())
+        sets = [int(status(name), 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")]
+        return [*sets, syscalls.prctl(syscalls.PR_GET_SECUREBITS)]
+
+    assert forked(body) == [0, 0, 0, 0, 0, 0x01 | 0x02 | 0x04 | 0x08 | 0x20 | 0x40 | 0x80]
+
+
+def test_the_environment_is_the_profiles_in_the_interpreter_and_in_the_c_library() -> None:
+    def body() -> list[object]:
+        os.environ["CANARY"] = "there"
+        lockdown.environment(Site(walls=replace(WALLS, environment=("A=1", "B=x=y"))))
+        return [dict(os.environ), sorted(syscalls.environ_strings())]
+
+    assert forked(body) == [{"A": "1", "B": "x=y"}, ["A=1", "B=x=y"]]
+
+
+@root
+def test_a_room_becomes_its_own_uid_without_groups() -> None:
+    def body() -> list[object]:
+        os.setgroups([5, 6])
+        enclose.become(Site(uid=4711))
+        return [os.getresuid(), os.getresgid(), os.getgroups(), syscalls.prctl(syscalls.PR_GET_DUMPABLE)]
+
+    assert forked(body) == [[4711] * 3, [4711] * 3, [], 1]
