@@ -47,6 +47,8 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.report:
         if arguments.report.is_dir():
             raise IsADirectoryError(f"{arguments.report} is a directory: --report takes a file")
+        if not arguments.report.absolute().parent.is_dir():
+            raise NotADirectoryError(f"{arguments.report.absolute().parent} is no directory")
         writable(arguments.report.absolute().parent)
     if arguments.twins and not arguments.json:
         terminal.complain("--twins is for test hosts: it attacks sandboxes whose guards were taken out")
@@ -72,6 +74,8 @@ def main(arguments: argparse.Namespace) -> int:
 def _progress(*, quiet: bool) -> Iterator[run.Progress]:
     """A bar, where somebody looks."""
     if quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
+        if not quiet:
+            terminal.complain("trying: a minute or two")
         yield lambda *_: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
