@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -59,7 +58,7 @@ def main(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[run.Progress]:
     """A bar, where somebody looks."""
-    if quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
+    if quiet or not terminal.watched():
         yield lambda *_: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
