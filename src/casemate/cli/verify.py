@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -73,7 +72,7 @@ def main(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[run.Progress]:
     """A bar, where somebody looks."""
-    if quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
+    if quiet or not terminal.watched():
         if not quiet:
             terminal.complain("trying: a minute or two")
         yield lambda *_: None

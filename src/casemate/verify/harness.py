@@ -208,7 +208,7 @@ def harness(
         shown = [Path(sys.base_prefix), package, *expose, *(Path(p) for p in sys.path if p and os.path.isdir(p))]
         order = {
             "procs": procs, "maps": maps, "expose": sorted({str(path.resolve()) for path in shown}),
-            "argv": [os.path.realpath(sys.executable), "-m", module, *arguments],
+            "argv": [os.path.realpath(sys.executable), "-P", "-m", module, *arguments],
             "path": ":".join([str(package.parent), *(p for p in sys.path if p and os.path.isdir(p))]),
         }  # fmt: skip
         try:
@@ -233,7 +233,7 @@ def plain(module: str, arguments: Sequence[str], env: Mapping[str, str], package
     path = ":".join([str(package.parent), *(p for p in sys.path if p and os.path.isdir(p))])
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, "-P", "-m", module, *arguments],  # nothing of the directory that we are in
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
             env={**env, "PYTHONPATH": path},
             start_new_session=True,  # an interrupt comes from us, and once, so that it can clean up

@@ -23,6 +23,15 @@ WITNESSES = {
     "next": "a later job that looks for what this one left",
 }
 
+BROKEN = frozenset(
+    {
+        "AssertionError", "AttributeError", "ImportError", "IndentationError", "IndexError", "KeyError",
+        "ModuleNotFoundError", "NameError", "RecursionError", "SyntaxError", "TypeError", "UnboundLocalError",
+        "UnicodeDecodeError", "UnicodeEncodeError", "ZeroDivisionError",
+    }
+)  # fmt: skip
+"""What is raised by an attempt that is not one: it was refused by nobody."""
+
 
 def verdict(seen: Seen) -> tuple[Verdict, str]:
     """The verdict and what it rests on."""
@@ -32,6 +41,8 @@ def verdict(seen: Seen) -> tuple[Verdict, str]:
         return Verdict.OPEN, f"the probe got: {seen.claim}"
     if not seen.answered:
         return Verdict.INCONCLUSIVE, seen.refusal or "the probe did not run to its end"
+    if seen.refusal.partition(" ")[0] in BROKEN:
+        return Verdict.INCONCLUSIVE, f"the probe itself is broken: {seen.refusal}"
     if seen.blind:
         return Verdict.INCONCLUSIVE, f"nothing outside could have seen it: {seen.blind}"
     return Verdict.HELD, seen.refusal or "nothing was seen outside"

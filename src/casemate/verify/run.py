@@ -52,12 +52,15 @@ def _under(runtime: str, profile: str, directory: Path) -> str:
         return profile
     text, name = profile_text(profile), f"{loaded.name}-{runtime}"
     for row, value in (("name", name), ("runtime", runtime)):
-        text, count = re.subn(rf'(?m)^{row}\s*=\s*"[^"\n]*"', f"{row} = {json.dumps(value)}", text)
+        line = f"{row} = {json.dumps(value)}"
+        text, count = re.subn(rf'(?m)^{row}\s*=\s*"[^"\n]*"', lambda _, line=line: line, text)  # type: ignore[misc]
         if count != 1:
             raise PolicyError(f"profile {profile!r} has {count} lines of {row}")
     file = directory / f"{name}.toml" if re.fullmatch(r"[a-z]+", runtime) else directory / "profile.toml"
     file.write_text(text, "utf-8")
     file.chmod(0o644)
+    if load_profile(str(file)).isolation.runtime != runtime:
+        raise PolicyError(f"profile {profile!r}: the line of its runtime is not written as the shipped ones are")
     return str(file)
 
 
@@ -72,7 +75,7 @@ def _verify(settings: Settings, progress: Progress) -> Report:
     total = len(probes) * (2 if settings.twins else 1)
     findings: dict[str, Finding] = {}
     with _stage(settings, probes, environment) as started:
-        for found in _findings(started):
+        for found in _findings(started, (profile.digest, image.digest)):
             findings[found.id] = found
             progress(found.id, len(findings), total)
     if settings.twins:
@@ -200,8 +203,10 @@ def _environment() -> dict[str, str]:
     return {**kept, VARIABLE: word(), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _findings(started: harness.Started, *, abandon: bool = False) -> Iterator[Finding]:
-    """What the stage finds; raises SandboxFault if it does not come to its end.
+def _findings(
+    started: harness.Started, digests: tuple[str, str] | None = None, *, abandon: bool = False
+) -> Iterator[Finding]:
+    """What the stage finds; raises SandboxFault if it does not come to its end, or has another profile or image.
 
     With `abandon` it need not clean up: what is left of weakened sandboxes ends with the harness.
     """
@@ -212,6 +217,8 @@ def _findings(started: harness.Started, *, abandon: bool = False) -> Iterator[Fi
         if "finding" in told:
             found = dict(told["finding"])
             yield Finding(**{**found, "verdict": Verdict(found["verdict"])})
+        elif digests and "profile" in told and digests != (told["digest"], told["image"]):
+            raise SandboxFault("the profile or its image was changed while it was verified")
         done = done or "done" in told
         if done and abandon:
             return
