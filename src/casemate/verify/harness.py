@@ -203,7 +203,9 @@ def harness(
                 block, count = state.uids(*UID_RANGE)
                 extents.append(Extent(UID_RANGE[0] + (len(extents) - 1) * count, block, count))
             maps = [[extent.inside, extent.outside, extent.count] for extent in extents]
-        # Without bounds only for what has nothing taken out.
+        # Without bounds only for what has nothing taken out; its keeper needs a group that is divided already.
+        if bounds is None:
+            cgroups.divide(cgroups.survey())
         procs = stack.enter_context(_made(bounds)).open_procs() if bounds is not None else ()
         shown = [Path(sys.base_prefix), package, *expose, *(Path(p) for p in sys.path if p and os.path.isdir(p))]
         order = {

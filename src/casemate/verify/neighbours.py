@@ -55,7 +55,7 @@ class Victim:
     def _run(self) -> None:
         try:
             result = self.stage.run(
-                self.source.text, None, 30.0, runs.Cancellation(), host=self.host, tenant=self.tenant, actor="beside"
+                self.source.text, None, 60.0, runs.Cancellation(), host=self.host, tenant=self.tenant, actor="beside"
             )
             self.results.append(result)
         except BaseException as error:
