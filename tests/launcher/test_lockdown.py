@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
+import shutil
 import signal
+import socket
+import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -100,3 +105,61 @@ def test_a_room_becomes_its_own_uid_without_groups() -> None:
         return [os.getresuid(), os.getresgid(), os.getgroups(), syscalls.prctl(syscalls.PR_GET_DUMPABLE)]
 
     assert forked(body) == [[4711] * 3, [4711] * 3, [], 1]
+
+
+# --- Landlock, without the filter that says no before it --------------------------------------------------------------
+
+
+def answer(deed: Callable[[], object]) -> str:
+    try:
+        deed()
+    except PermissionError:
+        return "refused"
+    return "done"
+
+
+def executed(program: str) -> None:
+    os.waitpid(os.posix_spawn(program, [program], {}), 0)
+
+
+def connected(port: int) -> None:
+    with contextlib.suppress(ConnectionRefusedError), socket.socket() as client:
+        client.connect(("127.0.0.1", port))
+
+
+NOTHING = {"exec_image": False, "exec_writable": False, "sockets": False, "writable": False, "loopback": False}
+HELD = dict.fromkeys(("/", "/usr", "image", "written", "fifo", "write", "tcp"), "refused")
+
+
+@pytest.mark.skipif(syscalls.landlock_abi() < 4, reason="this kernel's Landlock has no TCP")
+@pytest.mark.parametrize(
+    ("given", "opens"),
+    [
+        ((), ()),
+        (("exec_image",), ("image",)),
+        (("writable",), ("write",)),
+        (("exec_image", "writable"), ("image", "write")),
+        (("exec_image", "writable", "exec_writable"), ("image", "write", "written")),  # the loader is the image's
+        (("writable", "sockets"), ("write", "fifo")),
+        (("loopback",), ("tcp",)),
+    ],
+    ids="-".join,
+)
+def test_landlock_gives_what_the_profile_does_and_no_more(given: tuple[str, ...], opens: tuple[str, ...]) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as place:
+        written = shutil.copy("/usr/bin/true", place)
+
+        def body() -> dict[str, str]:
+            syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+            lockdown.landlock(Site(walls=replace(WALLS, **{**NOTHING, **dict.fromkeys(given, True)})))
+            return {
+                "/": answer(lambda: os.listdir("/")),
+                "/usr": answer(lambda: os.close(os.open("/usr/share", os.O_TMPFILE | os.O_WRONLY))),
+                "image": answer(lambda: executed("/usr/bin/true")),
+                "written": answer(lambda: executed(written)),
+                "fifo": answer(lambda: os.mkfifo(f"{place}/fifo")),
+                "write": answer(lambda: os.mkdir(f"{place}/made")),
+                "tcp": answer(lambda: connected(9)),
+            }
+
+        assert forked(body) == {**HELD, **dict.fromkeys(opens, "done")}

@@ -200,7 +200,7 @@ def lockdown() -> Iterator[Mutant]:
         ("makes sockets and FIFOs", "(_NAMED if walls.sockets else 0)", "_NAMED"),
         ("writes where it may only read", "_WRITE | written if walls.writable else _READ", "_WRITE | written"),
     ):
-        yield Mutant("landlock", f"landlock: {what}", ((LOCKDOWN, old, new), *BARE), ATTACKS)
+        yield Mutant("landlock", f"landlock: {what}", ((LOCKDOWN, old, new), *BARE), ACTS, ATTACKS)
     for what, old, new in (
         ("network", "network = 0b11 if abi >= 4 and not tcp else 0", "network = 0"),
         ("scopes", "scopes = LANDLOCK_SCOPES if abi >= 6 else 0", "scopes = 0"),
