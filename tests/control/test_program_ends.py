@@ -152,6 +152,16 @@ def test_usage_is_the_programs_own(host: Host) -> None:
     assert host.run("", PYTHON).usage.processes_peak == 1
 
 
+def test_bytes_are_those_that_stand_at_the_end(host: Host) -> None:
+    write = "open('kept', 'wb').write(bytes(5 << 20))\nopen('gone', 'wb').write(bytes(9 << 20))\n"
+    used = host.run(f"{write}import os\nos.remove('gone')\n", PYTHON).usage.disk_bytes
+    empty = host.run("", PYTHON).usage.disk_bytes
+    assert used is not None
+    assert empty is not None
+    assert 5 << 20 <= used - empty < 6 << 20
+    assert empty < 1 << 20
+
+
 WRITES = """
 import os
 written, places = 0, ["file", "out/file", "/tmp/file", "/dev/shm/file2"]

@@ -386,6 +386,7 @@ class Execution:
         descriptors = [out.kept, err.kept, report.kept] + (
             [self._made.workdir_fd] if self._made.workdir_fd >= 0 else []
         )
+        left = os.fstatvfs(self._made.workdir_fd) if self._made.workdir_fd >= 0 else None
         ended = spec.Ended(
             id=run.id, reason=self._reason, limit=self._limit,
             exit_code=exited.exit_code if exited and not exited.signal else -1, signal=exited.signal if exited else 0,
@@ -393,16 +394,16 @@ class Execution:
             cpu=self._cpu(),
             memory_peak=group.memory_peak() if group else -1,
             processes_peak=max(group.processes_peak() - cgroups.OWN, -1) if group else -1,
-            refused=self._refusals(),
+            disk_bytes=(left.f_blocks - left.f_bfree) * left.f_frsize if left else -1,
+            refused=self._refusals(left),
             stdout_total=out.total, stderr_total=err.total, report_total=report.total, layers=self._made.layers,
         )  # fmt: skip
         self._loop.tell(ended, tuple(descriptors))
 
-    def _refusals(self) -> tuple[str, ...]:
-        """Limits that were met and are seen from outside; the tmpfs as it was left."""
+    def _refusals(self, left: os.statvfs_result | None) -> tuple[str, ...]:
+        """Limits that were met and are seen from outside; `left`: the tmpfs as it was left."""
         refused = ["processes"] if self.group and self.group.refused_forks() else []
-        if self._made.workdir_fd >= 0:
-            left = os.fstatvfs(self._made.workdir_fd)
+        if left:
             refused += [name for name, free in (("disk_bytes", left.f_bfree), ("inodes", left.f_ffree)) if free == 0]
         return tuple(refused)
 
