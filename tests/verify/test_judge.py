@@ -46,6 +46,7 @@ def test_a_twin_that_is_not_open_makes_a_held_probe_prove_nothing() -> None:
     held = judge.finding(PROBE, Seen(True, refusal="EPERM"))
     opened = judge.finding(PROBE, Seen(True, claim="all"))
     assert judge.with_twin(held, opened) == Finding(**{**_fields(held), "twin": "open"})
+    assert judge.with_twin(held, opened, beyond=True).twin == "open beyond"
     for twin in (held, judge.finding(PROBE, Seen(False)), None):
         assert judge.with_twin(held, twin).verdict is Verdict.INCONCLUSIVE
         assert judge.with_twin(opened, twin).verdict is Verdict.OPEN

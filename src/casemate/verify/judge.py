@@ -57,10 +57,13 @@ def finding(probe: Probe, seen: Seen, not_held: Sequence[str] = ()) -> Finding:
     return Finding(probe.id, probe.family, probe.row, probe.what, result, probe.witness, printable(evidence)[:600])
 
 
-def with_twin(held: Finding, twin: Finding | None, reason: str = "") -> Finding:
-    """The finding once its twin was tried; one whose attack did not work with the guard off proves nothing."""
+def with_twin(held: Finding, twin: Finding | None, reason: str = "", *, beyond: bool = False) -> Finding:
+    """The finding once its twin was tried; one whose attack did not work with the guard off proves nothing.
+
+    `beyond`: it was tried with more than its guard off (guards.BEYOND).
+    """
     if twin is not None and twin.verdict is Verdict.OPEN:
-        return _replaced(held, held.verdict, held.evidence, "open")
+        return _replaced(held, held.verdict, held.evidence, "open beyond" if beyond else "open")
     why = reason or (f"{twin.verdict}: {twin.evidence}" if twin is not None else "it did not run")
     result = Verdict.INCONCLUSIVE if held.verdict is Verdict.HELD else held.verdict
     return _replaced(held, result, f"{held.evidence}; twin not shown to be open ({why})"[:900], "not shown")

@@ -165,35 +165,34 @@ def _show_twins(
     What is not open then is tried once more with what else the profile closes.
     """
 
-    def tried(guard: str) -> tuple[dict[str, Finding], str]:
+    def tried(guard: str) -> tuple[dict[str, Finding], frozenset[str], str]:
         mine = tuple(probe for probe in probes if probe.twin == guard)
         if guard == VM:
-            return (_vm_twins(mine, settings.profile, environment) if settings.disposable else {}), ""
+            return (_vm_twins(mine, settings.profile, environment) if settings.disposable else {}), frozenset(), ""
         twins: dict[str, Finding] = {}
+        alone: frozenset[str] = frozenset()
         why = ""
         for beyond in (False, True):
-            left = tuple(probe for probe in mine if not _open(twins.get(probe.id)))
+            alone = frozenset(name for name, twin in twins.items() if twin.verdict is Verdict.OPEN)
+            left = tuple(probe for probe in mine if probe.id not in alone)
             try:
                 twins |= twin_findings((guard,), left, settings.profile, environment, beyond=beyond) if left else {}
             except SandboxFault as fault:
                 why = str(fault)
-        return twins, why
+        return twins, frozenset(twins) - alone, why
 
     guards = tuple(dict.fromkeys(probe.twin for probe in probes))
     done = 0
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for guard, (twins, why) in zip(guards, pool.map(tried, guards), strict=True):
+        for guard, (twins, second, why) in zip(guards, pool.map(tried, guards), strict=True):
             for probe in (probe for probe in probes if probe.twin == guard):
                 held, twin = findings[probe.id], twins.get(probe.id)
                 findings[probe.id] = (
-                    judge.in_vm(held) if guard == VM and not settings.disposable else judge.with_twin(held, twin, why)
-                )
+                    judge.in_vm(held) if guard == VM and not settings.disposable
+                    else judge.with_twin(held, twin, why, beyond=probe.id in second)
+                )  # fmt: skip
                 done += 1
                 progress(probe.id, done)
-
-
-def _open(twin: Finding | None) -> bool:
-    return twin is not None and twin.verdict is Verdict.OPEN
 
 
 def _environment() -> dict[str, str]:
