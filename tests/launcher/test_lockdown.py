@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import resource
 import shutil
@@ -115,6 +116,10 @@ def answer(deed: Callable[[], object]) -> str:
         deed()
     except PermissionError:
         return "refused"
+    except OSError as error:
+        if error.errno != errno.EROFS:  # where all is read-only anyway
+            raise
+        return "refused"
     return "done"
 
 
@@ -163,3 +168,21 @@ def test_landlock_gives_what_the_profile_does_and_no_more(given: tuple[str, ...]
             }
 
         assert forked(body) == {**HELD, **dict.fromkeys(opens, "done")}
+
+
+@pytest.mark.skipif(syscalls.landlock_abi() < 6, reason="this kernel's Landlock has no scopes")
+@pytest.mark.parametrize("restricted", [True, False], ids=["held", "twin without it"])
+def test_nobody_outside_is_signalled_or_reached_by_an_abstract_name(restricted: bool) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("")  # the kernel finds an abstract name (unix(7))
+        listener.listen()
+        name = listener.getsockname()
+
+        def body() -> list[str]:
+            syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+            if restricted:
+                lockdown.landlock(Site(walls=WALLS))
+            with socket.socket(socket.AF_UNIX) as client:
+                return [answer(lambda: os.kill(os.getppid(), 0)), answer(lambda: client.connect(name))]
+
+        assert forked(body) == ["refused" if restricted else "done"] * 2

@@ -209,6 +209,6 @@ def lockdown() -> Iterator[Mutant]:
             "landlock",
             f"landlock: no {what}",
             ((system, old, new), *BARE),
-            ("tests/launcher/test_syscalls.py",),
+            (*ACTS, "tests/launcher/test_syscalls.py"),
             ATTACKS,
         )
