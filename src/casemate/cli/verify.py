@@ -74,7 +74,7 @@ def _progress(*, quiet: bool) -> Iterator[run.Progress]:
     """A bar, where somebody looks."""
     if quiet or not terminal.watched():
         if not quiet:
-            terminal.complain("trying: a minute or two")
+            terminal.complain("trying; the whole suite takes a minute or two")
         yield lambda *_: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

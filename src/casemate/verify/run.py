@@ -148,6 +148,8 @@ def _vm_twins(
     found: dict[str, Finding] = {}
     for family, guards in IN_VM.items():
         mine = [probe.id for probe in probes if probe.family == family]
+        if not mine:
+            continue
         order = {"profile": _absolute(profile), "template": "light", "network": True, "probes": mine, "together": False}
         with _directory() as directory:
             package = harness.weakened(directory, (*out(*guards), harness.BLIND))
@@ -168,7 +170,10 @@ def _show_twins(
     def tried(guard: str) -> tuple[dict[str, Finding], frozenset[str], str]:
         mine = tuple(probe for probe in probes if probe.twin == guard)
         if guard == VM:
-            return (_vm_twins(mine, settings.profile, environment) if settings.disposable else {}), frozenset(), ""
+            try:
+                return (_vm_twins(mine, settings.profile, environment) if settings.disposable else {}), frozenset(), ""
+            except SandboxFault as fault:
+                return {}, frozenset(), str(fault)
         twins: dict[str, Finding] = {}
         alone: frozenset[str] = frozenset()
         why = ""
@@ -210,15 +215,17 @@ def _findings(
     With `abandon` it need not clean up: what is left of weakened sandboxes ends with the harness.
     """
     assert started.process.stdout is not None
-    done = False
+    done, seen = False, None
     for line in started.process.stdout:
         told: dict[str, Any] = json.loads(line)
         if "finding" in told:
             found = dict(told["finding"])
             yield Finding(**{**found, "verdict": Verdict(found["verdict"])})
-        elif digests and "profile" in told and digests != (told["digest"], told["image"]):
-            raise SandboxFault("the profile or its image was changed while it was verified")
+        if "profile" in told:
+            seen = (told["digest"], told["image"])
         done = done or "done" in told
+        if digests and seen != digests and (done or seen is not None):
+            raise SandboxFault("the profile or its image was changed while it was verified")
         if done and abandon:
             return
     if not done:
