@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from control.test_programs import NEEDS_CGROUP, PYTHON
-from escape.test_stock import asleep
+from escape.test_stock import asleep, processes_of
 from policy.written import text_of
 from processes import fields, guests, wait_until
 
@@ -91,6 +92,22 @@ def answering(host: Host) -> list[int]:
     """Guests that wait for SIGUSR1."""
     caught = 1 << (signal.SIGUSR1 - 1)
     return [pid for pid in guests(host.keeper_pid or 0) if int(fields(pid).get("SigCgt", "0"), 16) & caught]
+
+
+@pytest.mark.parametrize("who", ["exec", "init"])
+@pytest.mark.parametrize("at_once", [True, False], ids=["all at once", "as it happens"])
+def test_a_program_that_went_with_its_sandbox_was_lost(who: str, at_once: bool, host: Host) -> None:
+    results: list[RunResult] = []
+    thread = threading.Thread(target=lambda: results.append(host.run(ANSWERS.format(body="pass"), PYTHON)))
+    thread.start()
+    assert wait_until(lambda: answering(host), 20)
+    [guest] = answering(host)
+    with asleep(host) if at_once else contextlib.nullcontext():
+        os.kill(processes_of(guest)[who], signal.SIGKILL)
+        assert wait_until(lambda: not Path(f"/proc/{guest}").exists(), 20)
+    thread.join(60)
+    [result] = results
+    assert (result.outcome.reason, result.ok) == (Reason.LOST, False)
 
 
 def told_at_once(host: Host, body: str, profile: str, **limits: float) -> RunResult:

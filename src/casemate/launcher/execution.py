@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from enum import Enum
 
-from . import capture, cgroups, spec, syscalls
+from . import capture, cgroups, outside, spec, syscalls
 from .preparation import Kind, Loop, Preparation
 
 SETUP_TIMEOUT = 20.0
@@ -180,6 +180,8 @@ class Execution:
             for stream in self._streams:
                 stream.close_write()
                 self._loop.watch(stream.read, lambda stream=stream: self._on_stream(stream))  # type: ignore[misc]
+        if self.phase is Phase.RUNNING and made.fault:
+            self._lose()
         if self.phase not in (Phase.PREPARING, Phase.READY):
             return
         if made.fault:
@@ -225,6 +227,8 @@ class Execution:
                 self._end("limit", "memory")
             elif self._out_of_cpu(message):
                 self._end("limit", "cpu_time")
+            elif message.signal == signal.SIGKILL and any(map(outside.ending, self._made.pidfds)):
+                self._end("lost")  # it went with its sandbox
             else:
                 self._end("signaled" if message.signal else "exited")
         elif self.phase in (Phase.PREPARING, Phase.READY):
@@ -337,13 +341,16 @@ class Execution:
         # A sandbox that never stood ends with its channel.
         self._made.close_init()
 
+    def _lose(self) -> None:
+        """Init or exec failed first. If the kernel chose it for memory, that is the program's doing."""
+        self._end(*(("limit", "memory") if self._oom() else ("lost", "")))
+
     def _on_death(self) -> None:
         for fd in self._dead():
             self._loop.forget(fd)
         if self.phase is not Phase.ENDING and self._dead():
             if self._exited is None and self.phase is Phase.RUNNING:
-                # Init or exec died first. If the kernel chose it for memory, that is the program's doing.
-                self._end(*(("limit", "memory") if self._oom() else ("lost", "")))
+                self._lose()
             elif self.phase in (Phase.PREPARING, Phase.READY):
                 self._blame("the sandbox's init died")
         self._settle()
