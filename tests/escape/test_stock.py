@@ -17,7 +17,7 @@ import pytest
 from escape.test_guards import without
 from harness import attack, confined, wait_until, weakened
 from processes import descendants, fields
-from stocked import Ready, open_request, prepared, run, standing, waiting
+from stocked import open_request, prepared, run, standing, waiting
 
 from casemate import Host, RunResult, SandboxFault, Stock
 from casemate.control import runs
