@@ -26,7 +26,7 @@ _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 
 def facts() -> Iterator[Ended]:
     """What a keeper may have seen of an execution."""
-    good = Ended("x", "exited", "", 0, 0, 60.0, 0.1, 1.0, 1, 1, (), 0, 0, 9, ())
+    good = Ended("x", "exited", "", 0, 0, 60.0, 0.1, 1.0, 1, 1, 0, (), 0, 0, 9, ())
     yield good
     for code in (1, 3):
         yield dataclasses.replace(good, exit_code=code)

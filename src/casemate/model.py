@@ -197,6 +197,8 @@ class Usage:
     stages: tuple[tuple[str, float], ...] = ()
     """Seconds by stage; those of `script` and `handover` are the script process's own claim."""
     refused: tuple[str, ...] = ()
+    disk_bytes: int | None = None
+    """What stood in the writable places at the end, inputs too: the most of its sandboxes."""
 
 
 @dataclass(frozen=True, slots=True)

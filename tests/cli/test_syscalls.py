@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cli.command import casemate, document, inside
 
-WRITES = "import os\nos.mkdir('made')\nprint(sum(range(10)))\nraise SystemExit(0)\n"
+WRITES = "import os\nos.symlink('made', 'made')\nprint(sum(range(10)))\nraise SystemExit(0)\n"
 strace = shutil.which("strace", path="/usr/bin:/bin")
 
 
@@ -41,9 +41,9 @@ def test_a_trace_says_what_the_set_lacks(tmp_path: Path, profile: str, whole: di
         assert "strace" in found["message"]
         return
     found = document(done, "TraceDocument", whole, 1)
-    assert found["lacks"] == ["mkdir"]
+    assert found["lacks"] == ["symlink"]
     assert [*found["jobs"].values()] == ["exited 0 no_result"]
-    assert found["calls"]["mkdir"] == [f"{tmp_path.name}/writes.py"]
+    assert found["calls"]["symlink"] == [f"{tmp_path.name}/writes.py"]
     assert {"recvmsg", "read", "write", "exit_group"} <= set(found["calls"])
     # What builds the walls does these; the guest, once it is locked down, none of them.
     assert not {"mount", "unshare", "setns", "seccomp", "capset", "setresuid", "clone"} & set(found["calls"])

@@ -119,3 +119,15 @@ def test_json_on_a_terminal_has_no_progress(tmp_path: Path) -> None:
     assert status == 0
     assert b"\x1b" not in seen
     assert seen.startswith(b"{")
+
+
+def test_odd_streams_are_no_error() -> None:
+    """One that the caller closed, and one that has no sign for what is to be said."""
+    program = "import sys; from casemate.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    argv = [sys.executable, "-c", program, "policy", "diff", "cad", "strict"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r'"cad" \u2192 "strict"' in done.stdout
+    closed = "import sys; sys.stdout = None; from casemate.cli import terminal; sys.exit(terminal.watched())"
+    assert subprocess.run([sys.executable, "-c", closed], env=environment, check=False).returncode == 0

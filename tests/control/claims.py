@@ -12,7 +12,8 @@ from casemate.runtime.rooms import Ended
 
 OK = Ended(
     id="x", reason="exited", limit="", exit_code=0, signal=0, wall=1.0, teardown=0.01, cpu=0.5,
-    memory_peak=1 << 20, processes_peak=2, refused=(), stdout_total=0, stderr_total=0, report_total=100, layers=(),
+    memory_peak=1 << 20, processes_peak=2, disk_bytes=4096, refused=(), stdout_total=0,
+    stderr_total=0, report_total=100, layers=(),
 )  # fmt: skip
 BUDGETS = {"handover": 20.0, "step": 30.0, "facts": 45.0}
 GATE, HANDOVER = records.GATE, records.HANDOVER

@@ -120,6 +120,7 @@ def test_a_consumer_that_stops_ends_what_still_runs() -> None:
     counted = Counted()
     results = mapping.completed(iter(["quick", "slow", "slow"]), counted, 2)  # type: ignore[arg-type]
     assert next(results) == (0, "quick")
+    assert wait_until(lambda: counted.waits, 30)
     results.close()  # type: ignore[attr-defined]
     assert counted.cancelled
     assert set(counted.cancelled) == {"slow"}
@@ -207,6 +208,7 @@ def test_a_source_that_waits_keeps_nobody_from_stopping(kind: Any) -> None:
     results = kind(sources, counted, 3)
     next(results)
     assert sources.asked.wait(30)
+    assert wait_until(lambda: counted.waits, 30)
     results.close()
     assert counted.cancelled == ["slow"]
     sources.more.set()

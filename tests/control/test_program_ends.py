@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from control.test_programs import NEEDS_CGROUP, PYTHON
-from escape.test_stock import asleep
+from escape.test_stock import asleep, processes_of
 from policy.written import text_of
 from processes import fields, guests, wait_until
 
@@ -93,6 +94,22 @@ def answering(host: Host) -> list[int]:
     return [pid for pid in guests(host.keeper_pid or 0) if int(fields(pid).get("SigCgt", "0"), 16) & caught]
 
 
+@pytest.mark.parametrize("who", ["exec", "init"])
+@pytest.mark.parametrize("at_once", [True, False], ids=["all at once", "as it happens"])
+def test_a_program_that_went_with_its_sandbox_was_lost(who: str, at_once: bool, host: Host) -> None:
+    results: list[RunResult] = []
+    thread = threading.Thread(target=lambda: results.append(host.run(ANSWERS.format(body="pass"), PYTHON)))
+    thread.start()
+    assert wait_until(lambda: answering(host), 20)
+    [guest] = answering(host)
+    with asleep(host) if at_once else contextlib.nullcontext():
+        os.kill(processes_of(guest)[who], signal.SIGKILL)
+        assert wait_until(lambda: not Path(f"/proc/{guest}").exists(), 20)
+    thread.join(60)
+    [result] = results
+    assert (result.outcome.reason, result.ok) == (Reason.LOST, False)
+
+
 def told_at_once(host: Host, body: str, profile: str, **limits: float) -> RunResult:
     """A program does something and leaves with 0 while the keeper sleeps, which learns of both at the same time."""
     results: list[RunResult] = []
@@ -150,6 +167,16 @@ def test_usage_is_the_programs_own(host: Host) -> None:
     assert 96 << 20 <= used.memory_peak < 192 << 20
     assert used.refused == ()
     assert host.run("", PYTHON).usage.processes_peak == 1
+
+
+def test_bytes_are_those_that_stand_at_the_end(host: Host) -> None:
+    write = "open('kept', 'wb').write(bytes(5 << 20))\nopen('gone', 'wb').write(bytes(9 << 20))\n"
+    used = host.run(f"{write}import os\nos.remove('gone')\n", PYTHON).usage.disk_bytes
+    empty = host.run("", PYTHON).usage.disk_bytes
+    assert used is not None
+    assert empty is not None
+    assert 5 << 20 <= used - empty < 6 << 20
+    assert empty < 1 << 20
 
 
 WRITES = """

@@ -17,7 +17,7 @@ import pytest
 from escape.test_guards import without
 from harness import attack, confined, wait_until, weakened
 from processes import descendants, fields
-from stocked import Ready, open_request, prepared, run, standing, waiting
+from stocked import open_request, prepared, run, standing, waiting
 
 from casemate import Host, RunResult, SandboxFault, Stock
 from casemate.control import runs
@@ -305,9 +305,8 @@ def test_nothing_waits_that_is_more_than_the_memory_allows() -> None:
 # --- as long as it is sound ---------------------------------------------------------------------------------------
 
 
-def victims(ready: Ready) -> dict[str, int]:
-    """The guest of a sandbox that waits, its execution's first process, and its init."""
-    [guest] = ready.pids.values()
+def processes_of(guest: int) -> dict[str, int]:
+    """A guest, its execution's first process, and its sandbox's init."""
     wall = os.readlink(f"/proc/{guest}/ns/user")
     found = {"guest": guest}
     for entry in os.listdir("/proc"):
@@ -324,7 +323,8 @@ def victims(ready: Ready) -> dict[str, int]:
 def test_one_that_died_is_not_handed_out_and_no_jobs_error(who: str, told: bool, single: Host) -> None:
     request = open_request(single, WHERE)
     with prepared(single, request, 1) as ready:
-        victim = victims(ready)[who]
+        [guest] = ready.pids.values()
+        victim = processes_of(guest)[who]
 
         def kill() -> None:
             os.kill(victim, signal.SIGKILL)

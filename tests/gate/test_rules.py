@@ -62,6 +62,31 @@ REFUSED: list[tuple[str, str]] = [
     ("name.unknown", "def f():\n    x = 1\nprint(x)"),
     # imports
     ("import.module", "import os"),
+    *(
+        ("import.module", f"import {name}")
+        for name in (
+            "subprocess",
+            "importlib",
+            "pickle",
+            "socket",
+            "io",
+            "ctypes",
+            "shutil",
+            "pathlib",
+            "tempfile",
+            "threading",
+            "multiprocessing",
+            "asyncio",
+            "builtins",
+            "inspect",
+            "gc",
+            "marshal",
+            "signal",
+            "mmap",
+            "code",
+            "runpy",
+        )
+    ),
     ("import.module", "import math, os"),
     ("import.module", "import os.path as math"),
     ("import.module", "from os import path"),

@@ -46,7 +46,7 @@ MESSAGES = (
     m.Cancel("x1"),
     m.Ready("r1", LAYERS),
     m.Started("x1"),
-    m.Ended("x1", "limit", "wall_time", -1, 9, 60.0, 0.01, -1.0, -1, 3, ("processes",), 1 << 40, 0, 7, LAYERS),
+    m.Ended("x1", "limit", "wall_time", -1, 9, 60.0, 0.01, -1.0, -1, 3, 4096, ("processes",), 1 << 40, 0, 7, LAYERS),
     m.Fault("x1", 'say "no"\n\x1b[31m\ud800'),
     m.Sandbox("x1", -1, "/tmp/job-x1", WALLS),
     m.Inputs(("a.dxf", "b.txt")),

@@ -270,6 +270,14 @@ def test_a_delegated_group_with_processes_is_divided(kernel: Kernel) -> None:
     assert not [path for path, _ in kernel.log if path.endswith("cgroup.procs")]
 
 
+def test_a_group_is_divided_for_a_keeper_that_could_not_do_it(kernel: Kernel) -> None:
+    cgroups.divide(place(kernel, "101\n"))
+    top = kernel.root / "unified"
+    assert (top / "casemate-callers/cgroup.procs").read_text().split() == ["101"]
+    assert (top / "cgroup.subtree_control").read_text() == "+cpu +memory +pids"
+    assert {path.name for path in top.iterdir() if path.is_dir()} == {"casemate-callers"}
+
+
 @pytest.mark.parametrize(("forks", "divided"), [(1, True), (1000, False)])
 def test_what_forks_while_a_group_is_divided_is_moved_too(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch, forks: int, divided: bool

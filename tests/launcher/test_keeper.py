@@ -23,7 +23,7 @@ def keeper() -> Keeper:
 def test_a_message_that_grew_past_one_packet_becomes_a_fault(keeper: Keeper) -> None:
     # Two messages from inside, each within its bound, end up in one.
     layers = tuple(Layer(f"guest.{number}", True, "x" * 1000) for number in range(300))
-    ended = spec.Ended("run-1", "exited", "", 0, 0, 1.0, 0.0, 1.0, 1, 1, (), 0, 0, 0, layers)
+    ended = spec.Ended("run-1", "exited", "", 0, 0, 1.0, 0.0, 1.0, 1, 1, 0, (), 0, 0, 0, layers)
     keeper._tell(ended, (0, 0, 0))
     keeper._tell(spec.Ready("room-1", layers))
     keeper._tell(spec.Fault("run-2", "y" * spec.MAX_MESSAGE))
@@ -36,7 +36,7 @@ def test_a_message_that_grew_past_one_packet_becomes_a_fault(keeper: Keeper) -> 
 
 
 def test_a_message_that_fits_goes_out_with_copies_of_its_descriptors(keeper: Keeper) -> None:
-    ended = spec.Ended("run-1", "exited", "", 0, 0, 1.0, 0.0, 1.0, 1, 1, (), 0, 0, 0, ())
+    ended = spec.Ended("run-1", "exited", "", 0, 0, 1.0, 0.0, 1.0, 1, 1, 0, (), 0, 0, 0, ())
     keeper._tell(ended, (0, 0, 0))
     [(message, descriptors)] = keeper._outgoing
     assert message == ended

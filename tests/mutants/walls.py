@@ -26,6 +26,7 @@ ATTACKS = (
 )  # fmt: skip
 LOOPBACK = ("tests/control/test_programs.py::test_a_loopback_that_is_up_carries_a_server_and_its_client",)
 EXHAUST = ("tests/escape/test_limits.py",)
+ACTS = ("tests/launcher/test_lockdown.py",)
 READBACKS = ("tests/launcher/test_readbacks.py", "tests/launcher/test_steps.py")
 LOCKDOWN, ENCLOSE, MOUNTS = "launcher/lockdown.py", "launcher/enclose.py", "launcher/mounts.py"
 
@@ -166,7 +167,7 @@ def limits() -> Iterator[Mutant]:
             "rlimit",
             f"rlimit: {name}",
             (lines(LOCKDOWN, number + 1, number + 1, ""),),
-            WALLS,
+            (*ACTS, *WALLS),
             ATTACKS,
         )
     groups = ("tests/launcher/test_hierarchies.py", "tests/launcher/test_cgroups_group.py")
@@ -183,11 +184,11 @@ def limits() -> Iterator[Mutant]:
 def lockdown() -> Iterator[Mutant]:
     """Each act of a step of the guest's, and each right of Landlock."""
     functions = ("session", "descriptors", "guest_identity", "capabilities", "environment")
-    yield from _made("lockdown", removals.statements(LOCKDOWN, *functions), WALLS, BARE, ATTACKS)
+    yield from _made("lockdown", removals.statements(LOCKDOWN, *functions), (*ACTS, *WALLS), BARE, ATTACKS)
     yield from _made(
         "lockdown",
         removals.statements(ENCLOSE, "become", "enter_user_namespace"),
-        WALLS,
+        (*ACTS, *WALLS),
         BARE,
         ATTACKS,
     )
@@ -199,7 +200,7 @@ def lockdown() -> Iterator[Mutant]:
         ("makes sockets and FIFOs", "(_NAMED if walls.sockets else 0)", "_NAMED"),
         ("writes where it may only read", "_WRITE | written if walls.writable else _READ", "_WRITE | written"),
     ):
-        yield Mutant("landlock", f"landlock: {what}", ((LOCKDOWN, old, new), *BARE), ATTACKS)
+        yield Mutant("landlock", f"landlock: {what}", ((LOCKDOWN, old, new), *BARE), ACTS, ATTACKS)
     for what, old, new in (
         ("network", "network = 0b11 if abi >= 4 and not tcp else 0", "network = 0"),
         ("scopes", "scopes = LANDLOCK_SCOPES if abi >= 6 else 0", "scopes = 0"),
@@ -208,6 +209,6 @@ def lockdown() -> Iterator[Mutant]:
             "landlock",
             f"landlock: no {what}",
             ((system, old, new), *BARE),
-            ("tests/launcher/test_syscalls.py",),
+            (*ACTS, "tests/launcher/test_syscalls.py"),
             ATTACKS,
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from policy.written import FILES
+from policy.written import FILES, NAMES
 
+from casemate.errors import PolicyError
+from casemate.policy import Profile, parse, parse_ceiling
 from casemate.policy.lines import Written
 
 relaxed = settings(deadline=None)
@@ -74,3 +76,35 @@ def test_blank_lines_and_comments_do_not_count_as_rows(filler: list[str], items:
     lines = ["[t]", *filler, "a = [", *array, *filler, "]", *filler, "b = 2"]
     written = Written("x", "\n".join(lines))
     assert (written.line("t.a"), written.line("t.b")) == (2 + len(filler), len(lines))
+
+
+def test_a_file_that_would_exhaust_the_reader_is_refused_before_it_is_read() -> None:
+    """64 KB of one dotted key cost tomllib 4 GB: it keeps every beginning of a key."""
+    text = "[t]\n" + ".".join("a" * 30_000) + " = 1\n"
+    with pytest.raises(PolicyError, match=r"^x:2: .*200 dots"):
+        Written("x", text).read()
+    assert Written("x", f'[t]\na = "{"." * 200}"\n').read() == {"t": {"a": "." * 200}}
+
+
+def load_profile(text: str, file: str) -> Profile:
+    return parse(text, file, NAMES)
+
+
+@pytest.mark.parametrize("depth", [7, 8, 100, 200, 400, *range(440, 500, 2), 5000])
+@pytest.mark.parametrize("kind", ["list", "table", "key", "header"])
+def test_what_is_nested_deeply_is_a_fault_and_no_other_error(depth: int, kind: str) -> None:
+    inner = min(depth, 150)  # of what stands on one line with dots
+    text = {
+        "list": f"a = {'[' * depth}1{']' * depth}",
+        "table": f"a = {'{b = ' * depth}1{'}' * depth}",
+        "key": f"{'.'.join('a' * inner)} = 1",
+        "header": f"[{'.'.join('a' * inner)}]",
+    }[kind]
+    for load in (load_profile, parse_ceiling):
+        with pytest.raises(PolicyError, match=r"^x:\d+: "):
+            load(f"{text}\n", "x")
+
+
+def test_text_that_is_no_unicode_is_a_fault() -> None:
+    with pytest.raises(PolicyError, match="surrogates not allowed"):
+        load_profile("# \ud800\n", "x")

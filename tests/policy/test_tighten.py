@@ -31,6 +31,11 @@ def test_every_limit_may_go_down_but_not_up_nor_to_zero(name: str) -> None:
             tighten(CAD, {name: bad})  # type: ignore[dict-item]
 
 
+def test_a_number_too_long_to_be_told_is_refused_like_any_other() -> None:
+    with pytest.raises(PolicyError, match=r"limits\.memory: a number of thousands of digits: "):
+        tighten(CAD, {"memory": 1 << 20_000})
+
+
 @pytest.mark.parametrize("name", ["luck", "", "wall_time ", "limits.wall_time", "output_overflow", "__class__"])
 def test_what_is_no_limit_is_refused(name: str) -> None:
     with pytest.raises(PolicyError, match="there is no such limit"):

@@ -170,3 +170,18 @@ def test_without_controllers_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> No
         harness.fence(["/bin/true"], {}, harness.Bounds()),
     ):
         raise AssertionError("it ran")
+
+
+def test_nothing_of_the_directory_that_we_are_in_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python -m` looks there first; whoever verifies may stand in a directory that somebody else wrote."""
+    (tmp_path / "json.py").write_text("raise SystemExit(7)\n")
+    (tmp_path / "casemate").mkdir()
+    (tmp_path / "casemate" / "__init__.py").write_text("raise SystemExit(8)\n")
+    monkeypatch.chdir(tmp_path)
+    twin = subprocess.run(
+        [sys.executable, "-m", "casemate.verify.source"], check=False, env={"PYTHONPATH": str(harness.PACKAGE.parent)}
+    )
+    assert twin.returncode == 8
+    with harness.plain("casemate.verify.source", [], {}) as started:
+        started.process.wait(60)
+        assert started.process.returncode == 0, started.complaint()

@@ -21,6 +21,9 @@ NOT_HELD = ("limits.memory: of several processes together",)
         (Seen(True, claim="it worked"), Verdict.OPEN),
         (Seen(True, refusal="EPERM", effects=("the canary came out",)), Verdict.OPEN),
         (Seen(False, effects=("a process lives on",)), Verdict.OPEN),
+        (Seen(True, refusal="NameError name 'libc' is not defined"), Verdict.INCONCLUSIVE),
+        (Seen(True, refusal="TypeError"), Verdict.INCONCLUSIVE),
+        (Seen(True, refusal="RuntimeError can't start new thread"), Verdict.HELD),
         (Seen(False), Verdict.INCONCLUSIVE),
         (Seen(False, refusal="the job was lost"), Verdict.INCONCLUSIVE),
         (Seen(True, refusal="EPERM", blind="the listeners saw nothing of ours"), Verdict.INCONCLUSIVE),
@@ -43,6 +46,7 @@ def test_a_twin_that_is_not_open_makes_a_held_probe_prove_nothing() -> None:
     held = judge.finding(PROBE, Seen(True, refusal="EPERM"))
     opened = judge.finding(PROBE, Seen(True, claim="all"))
     assert judge.with_twin(held, opened) == Finding(**{**_fields(held), "twin": "open"})
+    assert judge.with_twin(held, opened, beyond=True).twin == "open beyond"
     for twin in (held, judge.finding(PROBE, Seen(False)), None):
         assert judge.with_twin(held, twin).verdict is Verdict.INCONCLUSIVE
         assert judge.with_twin(opened, twin).verdict is Verdict.OPEN

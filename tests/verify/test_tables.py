@@ -11,6 +11,7 @@ import pytest
 import casemate
 from casemate.control.profiles import load_profile
 from casemate.errors import PolicyError
+from casemate.launcher import syscalls
 from casemate.runtime import seccomp
 from casemate.verify import guards, judge, properties, source
 from casemate.verify.batches import BATCHES
@@ -157,6 +158,22 @@ def test_selection_by_id_and_by_family() -> None:
     assert {p.family for p in selected(["disk", "time"], CAD, root=True)} == {"disk", "time"}
     with pytest.raises(PolicyError, match="no such probe or family: nonsense"):
         selected(["nonsense", "disk"], CAD, root=True)
+
+
+@pytest.mark.parametrize(("abi", "root", "there"), [(5, False, False), (6, False, True), (0, True, True)])
+def test_who_has_one_uid_and_no_scopes_can_signal_what_is_above(
+    abi: int, root: bool, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(syscalls, "landlock_abi", lambda: abi)
+    assert ("proc.signal-above" in {probe.id for probe in selected((), CAD, root=root)}) is there
+
+
+def test_the_effect_free_ones_exhaust_nothing_and_touch_nobody() -> None:
+    found = selected(["effect-free"], CAD, root=True)
+    assert len(found) > 400
+    exhausting = {"processes", "memory", "disk", "time", "output", "artifacts", "neighbours", "tenants", "recovery"}
+    assert {probe.family for probe in found} == set(FAMILIES) - exhausting
+    assert not any(probe.limits or probe.declared for probe in found)
 
 
 def test_no_call_of_the_table_is_in_the_set_of_the_cad_profiles() -> None:

@@ -10,6 +10,7 @@ from casemate.control.profiles import load_profile
 from casemate.launcher import cgroups
 from casemate.verify import run
 from casemate.verify.canaries import VARIABLE, word
+from casemate.verify.guards import Edit, out
 from casemate.verify.model import Verdict
 from casemate.verify.tables import PROBES, selected
 
@@ -59,3 +60,31 @@ def test_without_the_guard_the_attack_works(guards: tuple[str, ...]) -> None:
     found = run.twin_findings(apart, probes, "strongest", {**os.environ, VARIABLE: word()})
     assert {name: finding.evidence for name, finding in found.items() if finding.verdict is not Verdict.OPEN} == {}
     assert set(found) == set(TWINS[guards])
+
+
+DEAD: dict[str, tuple[str, str, Edit]] = {
+    # Guard → a probe that works, one in the same batch that was made to do nothing, and how.
+    "host-tree": (
+        "files.at-write", "files.at-rename",
+        ("verify/tables/files.py", "os.rename(place + '/open', place + '/renamed') or 'renamed'", ""),
+    ),
+    "neighbours": (
+        "neighbours.signal-term", "neighbours.signal-group",
+        ("verify/tables/neighbours.py", "first(lambda p: os.killpg(p, 28) or 'sent')", "''"),
+    ),
+    "kill": (
+        "processes.left-forking", "processes.left-spinning",
+        ("verify/probes/processes.py", "def left_spinning():\n    left(spin)",
+         "def left_spinning():\n    tell(NAME, refused='left')"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("guard", DEAD)
+def test_a_dead_probe_is_not_open_because_another_worked(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    live, dead, edit = DEAD[guard]
+    probes = tuple(probe for probe in PROBES if probe.id in (live, dead) or probe.twin == guard == "kill")
+    monkeypatch.setattr(run, "out", lambda *guards, beyond: (*out(*guards, beyond=beyond), edit))
+    found = run.twin_findings((guard,), probes, "strongest", {**os.environ, VARIABLE: word()})
+    assert found[live].verdict is Verdict.OPEN
+    assert found[dead].verdict is not Verdict.OPEN, found[dead].evidence

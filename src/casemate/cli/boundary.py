@@ -28,8 +28,9 @@ def main(arguments: argparse.Namespace) -> int:
     status = FAILED if any(row.state == MISSING for row in rows) else WELL
     if arguments.json:
         document = documents.BoundaryDocument(
-            profile.name, profile.digest, enforcement.image_digest, enforcement.degraded, rows, status
-        )
+            profile.name, profile.digest, enforcement.image_digest, profile.isolation.runtime, dict(examine().host),
+            enforcement.degraded, rows, status,
+        )  # fmt: skip
         print(documents.dump(document))
         return status
     for row in rows:

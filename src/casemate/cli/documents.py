@@ -158,6 +158,8 @@ class BoundaryDocument:
     profile: str
     profile_digest: str
     image_digest: str
+    runtime: str
+    host: dict[str, str]
     degraded: tuple[str, ...]
     rows: tuple[State, ...]
     exit_status: int

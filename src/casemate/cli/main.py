@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from collections.abc import Sequence
@@ -58,6 +59,9 @@ def _schema(_: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """The command's exit status (docs/results.md)."""
     given = sys.argv[1:] if argv is None else list(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # not if the caller closed it
+            stream.reconfigure(errors="backslashreplace")
     try:
         arguments = _parser().parse_args(given)
     except _Usage as error:

@@ -47,10 +47,15 @@ def complain(text: str) -> None:
     err.print(Text(inert(text), style="red"))
 
 
+def watched() -> bool:
+    """Whether both streams are terminals; one that the caller closed is None (sys.stdout)."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))
+
+
 @contextmanager
 def progress(first: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """A spinner with the step that is under way; silent when piped."""
-    if quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
+    if quiet or not watched():
         yield lambda _: None
         return
     with err.status(Text(first)) as status:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -26,7 +25,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("verify", help="try to break the boundary on this host")
     parser.add_argument("--profile", default="cad", help="a name, FILE.toml or strongest (default: cad)")
     parser.add_argument("--runtime", help="let this one build the profile's outer wall")
-    parser.add_argument("--only", nargs="+", default=[], metavar="ID", help="probes or families (default: all)")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="ID", help="probes, families, or effect-free (default: all)"
+    )
     parser.add_argument(
         "--twins", action="store_true",
         help="for test hosts: show as well that each attack works with its guard taken out, in a harness",
@@ -45,6 +46,8 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.report:
         if arguments.report.is_dir():
             raise IsADirectoryError(f"{arguments.report} is a directory: --report takes a file")
+        if not arguments.report.absolute().parent.is_dir():
+            raise NotADirectoryError(f"{arguments.report.absolute().parent} is no directory")
         writable(arguments.report.absolute().parent)
     if arguments.twins and not arguments.json:
         terminal.complain("--twins is for test hosts: it attacks sandboxes whose guards were taken out")
@@ -69,7 +72,9 @@ def main(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator[run.Progress]:
     """A bar, where somebody looks."""
-    if quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
+    if quiet or not terminal.watched():
+        if not quiet:
+            terminal.complain("trying; the whole suite takes a minute or two")
         yield lambda *_: None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

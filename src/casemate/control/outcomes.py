@@ -217,6 +217,7 @@ def usage(first: Executed, second: Executed | None) -> Usage:
         cpu=sum(cpu) if min(cpu) >= 0 else None,
         memory_peak=_peak([f.memory_peak for f in facts]),
         processes_peak=_peak([f.processes_peak for f in facts]),
+        disk_bytes=_peak([f.disk_bytes for f in facts]),
         teardown=max(f.teardown for f in facts),
         stages=(*first.report.stages, *(second.report.stages if second else ())),
         refused=tuple(sorted({name for f in facts for name in f.refused})),

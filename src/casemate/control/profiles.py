@@ -123,6 +123,11 @@ def _text(fd: int, file: str, require: Callable[[os.stat_result, Path], None] = 
     with open(fd, "rb") as opened:
         require(os.fstat(fd), Path(file))
         try:
-            return opened.read(MAX_BYTES + 1).decode("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            data = opened.read(MAX_BYTES + 1)
+        except OSError as error:
             raise PolicyError(f"{file}: {error}") from None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise PolicyError(f"{file}:{line}: byte 0x{data[error.start]:02x} is not UTF-8, as TOML must be") from None

@@ -83,10 +83,11 @@ def run(job: Job) -> int:
 
 def _place(directory: str, source: bytes) -> None:
     """The source as a file, for `__file__` and children; and OUTPUT. Where nothing may be written there is neither."""
-    with contextlib.suppress(OSError), open(os.path.join(directory, FILE), "xb") as file:
-        file.write(source)
     with contextlib.suppress(OSError):
-        os.mkdir(os.path.join(directory, OUTPUT))
+        with contextlib.suppress(FileExistsError):  # an input may be called so
+            os.mkdir(os.path.join(directory, OUTPUT))
+        with open(os.path.join(directory, FILE), "xb") as file:
+            file.write(source)
 
 
 def _execute(source: bytes, directory: str) -> None:

@@ -23,7 +23,18 @@ import signal
 
 from .hierarchies import CALLERS, NEEDED, Hierarchy, Survey, look, read, survey
 
-__all__ = ["LEAVES", "NEEDED", "OWN", "Group", "Survey", "keeper_directories", "keeper_group", "remove_tree", "survey"]
+__all__ = [
+    "LEAVES",
+    "NEEDED",
+    "OWN",
+    "Group",
+    "Survey",
+    "divide",
+    "keeper_directories",
+    "keeper_group",
+    "remove_tree",
+    "survey",
+]
 
 LEAVES = ("init", "exec-1")
 """The groups in a sandbox's: its init with the execution's first process, and the guest."""
@@ -249,6 +260,13 @@ def remove_tree(directory: str) -> bool:
 def keeper_directories(found: Survey, name: str) -> tuple[str, ...]:
     """What `keeper_group` is going to make."""
     return () if found.missing else tuple(f"{hierarchy.own}/{name}" for hierarchy in found.hierarchies)
+
+
+def divide(found: Survey) -> None:
+    """As `keeper_group` begins: for one in a pid namespace, who cannot move those outside it that share its group."""
+    for hierarchy in found.hierarchies:
+        if hierarchy.version == 2 and not found.missing:
+            _divide(hierarchy)
 
 
 def keeper_group(found: Survey, name: str) -> Group | None:

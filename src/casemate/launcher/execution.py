@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from enum import Enum
 
-from . import capture, cgroups, spec, syscalls
+from . import capture, cgroups, outside, spec, syscalls
 from .preparation import Kind, Loop, Preparation
 
 SETUP_TIMEOUT = 20.0
@@ -180,6 +180,8 @@ class Execution:
             for stream in self._streams:
                 stream.close_write()
                 self._loop.watch(stream.read, lambda stream=stream: self._on_stream(stream))  # type: ignore[misc]
+        if self.phase is Phase.RUNNING and made.fault:
+            self._lose()
         if self.phase not in (Phase.PREPARING, Phase.READY):
             return
         if made.fault:
@@ -225,6 +227,8 @@ class Execution:
                 self._end("limit", "memory")
             elif self._out_of_cpu(message):
                 self._end("limit", "cpu_time")
+            elif message.signal == signal.SIGKILL and any(map(outside.ending, self._made.pidfds)):
+                self._end("lost")  # it went with its sandbox
             else:
                 self._end("signaled" if message.signal else "exited")
         elif self.phase in (Phase.PREPARING, Phase.READY):
@@ -337,13 +341,16 @@ class Execution:
         # A sandbox that never stood ends with its channel.
         self._made.close_init()
 
+    def _lose(self) -> None:
+        """Init or exec failed first. If the kernel chose it for memory, that is the program's doing."""
+        self._end(*(("limit", "memory") if self._oom() else ("lost", "")))
+
     def _on_death(self) -> None:
         for fd in self._dead():
             self._loop.forget(fd)
         if self.phase is not Phase.ENDING and self._dead():
             if self._exited is None and self.phase is Phase.RUNNING:
-                # Init or exec died first. If the kernel chose it for memory, that is the program's doing.
-                self._end(*(("limit", "memory") if self._oom() else ("lost", "")))
+                self._lose()
             elif self.phase in (Phase.PREPARING, Phase.READY):
                 self._blame("the sandbox's init died")
         self._settle()
@@ -386,6 +393,7 @@ class Execution:
         descriptors = [out.kept, err.kept, report.kept] + (
             [self._made.workdir_fd] if self._made.workdir_fd >= 0 else []
         )
+        left = os.fstatvfs(self._made.workdir_fd) if self._made.workdir_fd >= 0 else None
         ended = spec.Ended(
             id=run.id, reason=self._reason, limit=self._limit,
             exit_code=exited.exit_code if exited and not exited.signal else -1, signal=exited.signal if exited else 0,
@@ -393,16 +401,16 @@ class Execution:
             cpu=self._cpu(),
             memory_peak=group.memory_peak() if group else -1,
             processes_peak=max(group.processes_peak() - cgroups.OWN, -1) if group else -1,
-            refused=self._refusals(),
+            disk_bytes=(left.f_blocks - left.f_bfree) * left.f_frsize if left else -1,
+            refused=self._refusals(left),
             stdout_total=out.total, stderr_total=err.total, report_total=report.total, layers=self._made.layers,
         )  # fmt: skip
         self._loop.tell(ended, tuple(descriptors))
 
-    def _refusals(self) -> tuple[str, ...]:
-        """Limits that were met and are seen from outside; the tmpfs as it was left."""
+    def _refusals(self, left: os.statvfs_result | None) -> tuple[str, ...]:
+        """Limits that were met and are seen from outside; `left`: the tmpfs as it was left."""
         refused = ["processes"] if self.group and self.group.refused_forks() else []
-        if self._made.workdir_fd >= 0:
-            left = os.fstatvfs(self._made.workdir_fd)
+        if left:
             refused += [name for name, free in (("disk_bytes", left.f_bfree), ("inodes", left.f_ffree)) if free == 0]
         return tuple(refused)
 

@@ -218,6 +218,8 @@ class Ended:
     cpu: float
     memory_peak: int
     processes_peak: int
+    disk_bytes: int
+    """What stands in its writable places at the end (statvfs(3)); -1 if it had none."""
     refused: tuple[str, ...]
     stdout_total: int
     stderr_total: int

@@ -13,6 +13,7 @@ import stat
 from . import cgroups, spec
 
 NAMESPACES = ("user", "mnt", "net", "ipc", "uts", "cgroup", "pid")
+PF_EXITING = 0x4
 _EMPTY = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 
 
@@ -52,6 +53,19 @@ def process_of(pidfd: int) -> int:
         raise Unlike("a descriptor that is no pidfd")
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
+
+
+def ending(pidfd: int) -> bool:
+    """True once the process behind a pidfd has begun to end (proc_pid_stat(5), flags; linux/sched.h).
+
+    A first process of a pid namespace ends only after all the others of it, so its pidfd tells of that last.
+    """
+    pid = process_of(pidfd)
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return bool(int(file.read().rpartition(")")[2].split()[6]) & PF_EXITING)
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def _parent(pid: int) -> int:

@@ -17,6 +17,10 @@ from casemate.errors import Fault, PolicyError
 
 MAX_BYTES = 65_536
 MAX_LINES = 2_000
+MAX_DOTS = 200
+"""On one line: a key's parts are so many at most, and tomllib keeps every beginning of a key."""
+MAX_DEPTH = 8
+"""Levels of tables and lists; a policy has three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +40,39 @@ class Written:
         return Fault(self.file, self.line(row), row, message)
 
     def read(self) -> dict[str, Any]:
-        """Its tables; raises PolicyError if it is no TOML, or larger than MAX_BYTES or MAX_LINES."""
-        if len(self.text.encode("utf-8", "surrogatepass")) > MAX_BYTES or self.text.count("\n") > MAX_LINES:
+        """Its tables; raises PolicyError if it is no TOML, or above one of the bounds above."""
+        try:
+            size = len(self.text.encode())
+        except UnicodeEncodeError as error:
+            raise PolicyError.of([Fault(self.file, 1, "", str(error))]) from None
+        lines = self.text.split("\n")
+        if size > MAX_BYTES or len(lines) > MAX_LINES + 1:
             raise PolicyError.of(
                 [Fault(self.file, 1, "", f"a policy has at most {MAX_BYTES} bytes and {MAX_LINES} lines")]
             )
+        for number, line in enumerate(lines, 1):
+            if line.count(".") > MAX_DOTS:
+                raise PolicyError.of([Fault(self.file, number, "", f"a line has at most {MAX_DOTS} dots")])
         try:
-            return tomllib.loads(self.text)
+            tables = tomllib.loads(self.text)
         except ValueError as error:  # TOMLDecodeError, and what int() says of 4,301 digits
             place = re.search(r"at line (\d+)", str(error))
             last = self.text.count("\n") + 1
             raise PolicyError.of([Fault(self.file, int(place[1]) if place else last, "", str(error))]) from None
         except RecursionError:
-            raise PolicyError.of([Fault(self.file, 1, "", "nested too deeply")]) from None
+            raise PolicyError.of([Fault(self.file, 1, "", _TOO_DEEP)]) from None
+        for row, value in tables.items():
+            if not _shallow(value, MAX_DEPTH - 1):
+                raise PolicyError.of([Fault(self.file, 1, row, _TOO_DEEP)])
+        return tables
+
+
+_TOO_DEEP = f"nested too deeply: a policy has at most {MAX_DEPTH} levels"
+
+
+def _shallow(value: object, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not inner or (levels > 0 and all(_shallow(item, levels - 1) for item in inner))
 
 
 @functools.lru_cache(8)

@@ -46,7 +46,10 @@ def parse(text: str, file: str, names: rules.Names) -> Profile:
         rows = Rows.model_validate(tuples(tables))
     except ValidationError as error:
         raise PolicyError.of(sorted(faults(error, written), key=lambda fault: fault.line)) from None
-    found = [written.fault(*wrong) for wrong in (*rules.unresolved(rows, names), *rules.contradictions(rows))]
+    found = [
+        written.fault(*wrong)
+        for wrong in (*rules.unresolved(rows, names), *rules.contradictions(rows), *rules.never_met(rows))
+    ]
     found += unbuilt(rows, written)
     if found:
         raise PolicyError.of(sorted(found, key=lambda fault: fault.line))

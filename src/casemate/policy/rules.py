@@ -72,6 +72,10 @@ def _not_held(rows: Rows) -> Found:
         for row in BY_CGROUP_ALONE:
             if row not in named:
                 yield "layers.not_held", f"{row} is not named: rlimits cannot hold it"
+    if set(rows.layers.required) >= CGROUP:
+        for row in BY_CGROUP_ALONE:
+            if row in named:
+                yield "layers.not_held", f"{row} is held: the cgroup controllers are required"
     if rows.artifacts.inspection == "claimed" and "artifacts.inspection" not in named:
         yield "layers.not_held", "artifacts.inspection is not named: the script could forge file and facts"
 
@@ -103,6 +107,19 @@ def _limits(rows: Rows) -> Found:
         yield "limits.artifact_total_bytes", "twice that and 1 MiB do not fit into disk_bytes"
     if rows.lifecycle.time_to_live < limits.wall_time:
         yield "lifecycle.time_to_live", "is shorter than limits.wall_time"
+
+
+def never_met(rows: Rows) -> Found:
+    """Limits of a profile that another one is always met before; a caller may tighten that other one all the same."""
+    limits = rows.limits
+    if limits.cpu_time > limits.wall_time * limits.cpus:
+        yield "limits.cpu_time", "can never take effect: wall_time times cpus is less"
+    if limits.upload_bytes > limits.disk_bytes:
+        yield "limits.upload_bytes", "can never take effect: it is above disk_bytes"
+    if "cgroup-memory" in rows.layers.required and limits.disk_bytes > limits.memory:
+        yield "limits.disk_bytes", "can never take effect: what is written is memory, and memory is less"
+    if limits.processes == 1 and limits.cpus > 1:
+        yield "limits.cpus", "can never take effect: one process without threads uses one core"
 
 
 def disk_for(artifact_total_bytes: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import reprlib
 from collections.abc import Mapping
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -51,13 +52,21 @@ def _checked(profile: Profile, name: str, value: float) -> float:
     try:
         wanted = adapter.validate_python(value)
     except ValidationError as error:
-        raise PolicyError.of([profile.written.fault(row, f"{value!r}: {wrong(error.errors()[0])}")]) from None
+        raise PolicyError.of([profile.written.fault(row, f"{_told(value)}: {wrong(error.errors()[0])}")]) from None
     most = getattr(profile.limits, name)
     if wanted > most:
         raise PolicyError.of(
-            [profile.written.fault(row, f"{value!r} is above the profile's {most}; a caller may only tighten")]
+            [profile.written.fault(row, f"{_told(value)} is above the profile's {most}; a caller may only tighten")]
         )
     return wanted
+
+
+def _told(value: object) -> str:
+    """As it was asked for; of a number without end, that it is one."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # more digits than int() turns into text (sys.set_int_max_str_digits)
+        return "a number of thousands of digits"
 
 
 def _fitting(profile: Profile, limits: Limits) -> dict[str, int]:

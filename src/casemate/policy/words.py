@@ -26,5 +26,6 @@ def wrong(error: Mapping[str, object]) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return _KINDS["finite_number"]
     if kind in _BOUNDS:
-        return _BOUNDS[kind].format(**context)
+        told = _BOUNDS[kind].format(**context)
+        return f"{told}, not {value!r:.60}" if isinstance(value, str) else told
     return _KINDS.get(kind, str(error["msg"]))

@@ -47,7 +47,7 @@ class Collector:
         """The regular file at `path` below the job directory, as an artifact called `name`; raises Refused."""
         if self._count <= 0:
             raise OverLimit("artifact_count", f"{name}: more files than the profile allows")
-        # O_NONBLOCK: opening a FIFO must not wait for a writer (open(2)).
+        # O_NONBLOCK: opening a FIFO must not wait for a writer (open(2)). No terminal can be there: the tmpfs is nodev.
         flags = os.O_RDONLY | os.O_NONBLOCK
         try:
             fd = syscalls.openat2(self._directory, path, flags, _RESOLVE)

@@ -132,7 +132,7 @@ def copy_programs(assembly: Assembly) -> None:
 def install_wheels(assembly: Assembly) -> None:
     """Unpack the locked wheels; pip checks every hash and resolves nothing."""
     environment = {k: v for k, v in assembly.environment.items() if PIP_ENVIRONMENT.fullmatch(k)}
-    argv: list[str | Path] = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    argv: list[str | Path] = [sys.executable, "-P", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     argv += ["--no-deps", "--require-hashes", "--only-binary=:all:", "--no-compile", "--no-input", "--no-user"]
     argv += ["--target", assembly.site_packages, "--requirement", assembly.requirements]
     run_tool(argv, env=environment, timeout=1800)

@@ -149,6 +149,7 @@ def gathered(
     complete = END in given and result.outcome.reason is Reason.EXITED
     ended = "" if complete else f"the job ended before its end: {told(result.outcome)}; {result.stderr.text[-300:]}"
     changes = [change for place in stage.canaries.places for change in place.changes()] + stage.canaries.called()
+    changing = [probe for probe in probes if probe.witness == "canary" and probe.trace == "write"]
     found = {}
     for probe in probes:
         answer = given.get(probe.id)
@@ -157,7 +158,7 @@ def gathered(
             effects += stage.canaries.shown(str(answer))
         if stage.impostors.saw(source.nonces[probe.id]):
             effects.append("its word reached a listener outside")
-        if probe.witness == "canary" and probe.trace == "write":
+        if probe in changing and stage.counts(changing):
             effects += changes
         if seen.get(probe.id):
             effects.append(seen[probe.id])

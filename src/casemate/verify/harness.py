@@ -203,12 +203,14 @@ def harness(
                 block, count = state.uids(*UID_RANGE)
                 extents.append(Extent(UID_RANGE[0] + (len(extents) - 1) * count, block, count))
             maps = [[extent.inside, extent.outside, extent.count] for extent in extents]
-        # Without bounds only for what has nothing taken out.
+        # Without bounds only for what has nothing taken out; its keeper needs a group that is divided already.
+        if bounds is None:
+            cgroups.divide(cgroups.survey())
         procs = stack.enter_context(_made(bounds)).open_procs() if bounds is not None else ()
         shown = [Path(sys.base_prefix), package, *expose, *(Path(p) for p in sys.path if p and os.path.isdir(p))]
         order = {
             "procs": procs, "maps": maps, "expose": sorted({str(path.resolve()) for path in shown}),
-            "argv": [os.path.realpath(sys.executable), "-m", module, *arguments],
+            "argv": [os.path.realpath(sys.executable), "-P", "-m", module, *arguments],
             "path": ":".join([str(package.parent), *(p for p in sys.path if p and os.path.isdir(p))]),
         }  # fmt: skip
         try:
@@ -233,7 +235,7 @@ def plain(module: str, arguments: Sequence[str], env: Mapping[str, str], package
     path = ":".join([str(package.parent), *(p for p in sys.path if p and os.path.isdir(p))])
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, "-P", "-m", module, *arguments],  # nothing of the directory that we are in
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
             env={**env, "PYTHONPATH": path},
             start_new_session=True,  # an interrupt comes from us, and once, so that it can clean up

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 6.0
 """Seconds past its deadline after which a job is cancelled: only one whose deadline was taken out gets there."""
+LOOKS = 8
+"""At what lives on: what forks and ends all the time is not seen by each."""
 
 
 def jobs(stage: Stage, probes: tuple[Probe, ...]) -> dict[str, Seen]:
@@ -49,6 +51,7 @@ def _job(stage: Stage, host: Host, probe: Probe) -> Seen:
     cancellation = runs.Cancellation()
     timer = threading.Timer(probe.deadline + PATIENCE, cancellation.request)
     timer.start()
+    before = set(_living(stage, host, probe).values())  # in a twin: where what an earlier probe left lives
     try:
         result = stage.run(
             source.text, dict(probe.limits), probe.deadline, cancellation, _canceller(probe, cancellation), host
@@ -58,12 +61,25 @@ def _job(stage: Stage, host: Host, probe: Probe) -> Seen:
     answer = answers(result.stdout.text, source.nonces).get(probe.id)
     refusal = f"{answer.get('refused', '')} {answer.get('detail', '')}".strip() if answer else ""
     wrong, blind = expect.violations(probe.expect, result, refusal)
-    left = [f"process {pid} lives on" for pid in look.sandboxed(host.keeper_pid or 0)]
+    looks = LOOKS if probe.witness == "census" else 1
+    living = {pid: space for _ in range(looks) for pid, space in _living(stage, host, probe).items()}
+    left = [f"process {pid} lives on" for pid, space in living.items() if space not in before]
     files = "".join(artifact.data.decode("latin-1") for artifact in result.artifacts.values())
     effects = [*wrong, *stage.canaries.shown(result.stdout.text + result.stderr.text + files), *left]
     ended = f"{refusal}; {told(result.outcome)}".strip("; ")
     answered = answer is not None or expect.certain(probe.expect, result)
     return Seen(answered, answer.get("got", "") if answer else "", ended, tuple(effects), blind)
+
+
+def _living(stage: Stage, host: Host, probe: Probe) -> dict[int, str]:
+    """What lives in a sandbox below its keeper, and in which pid namespace: each sandbox has one of its own.
+
+    In a twin of what is to leave something not the first of a namespace, which is ours, and lives on whether it left
+    anything or not.
+    """
+    ours = stage.together == 1 and probe.family == "processes"
+    living = look.sandboxed(host.keeper_pid or 0)
+    return {pid: look.namespace(pid, "pid") for pid in living if not (ours and look.is_first(pid))}
 
 
 def _canceller(probe: Probe, cancellation: runs.Cancellation) -> Callable[[str], None]:

@@ -23,6 +23,15 @@ WITNESSES = {
     "next": "a later job that looks for what this one left",
 }
 
+BROKEN = frozenset(
+    {
+        "AssertionError", "AttributeError", "ImportError", "IndentationError", "IndexError", "KeyError",
+        "ModuleNotFoundError", "NameError", "RecursionError", "SyntaxError", "TypeError", "UnboundLocalError",
+        "UnicodeDecodeError", "UnicodeEncodeError", "ZeroDivisionError",
+    }
+)  # fmt: skip
+"""What is raised by an attempt that is not one: it was refused by nobody."""
+
 
 def verdict(seen: Seen) -> tuple[Verdict, str]:
     """The verdict and what it rests on."""
@@ -32,6 +41,8 @@ def verdict(seen: Seen) -> tuple[Verdict, str]:
         return Verdict.OPEN, f"the probe got: {seen.claim}"
     if not seen.answered:
         return Verdict.INCONCLUSIVE, seen.refusal or "the probe did not run to its end"
+    if seen.refusal.partition(" ")[0] in BROKEN:
+        return Verdict.INCONCLUSIVE, f"the probe itself is broken: {seen.refusal}"
     if seen.blind:
         return Verdict.INCONCLUSIVE, f"nothing outside could have seen it: {seen.blind}"
     return Verdict.HELD, seen.refusal or "nothing was seen outside"
@@ -46,10 +57,13 @@ def finding(probe: Probe, seen: Seen, not_held: Sequence[str] = ()) -> Finding:
     return Finding(probe.id, probe.family, probe.row, probe.what, result, probe.witness, printable(evidence)[:600])
 
 
-def with_twin(held: Finding, twin: Finding | None, reason: str = "") -> Finding:
-    """The finding once its twin was tried; one whose attack did not work with the guard off proves nothing."""
+def with_twin(held: Finding, twin: Finding | None, reason: str = "", *, beyond: bool = False) -> Finding:
+    """The finding once its twin was tried; one whose attack did not work with the guard off proves nothing.
+
+    `beyond`: it was tried with more than its guard off (guards.BEYOND).
+    """
     if twin is not None and twin.verdict is Verdict.OPEN:
-        return _replaced(held, held.verdict, held.evidence, "open")
+        return _replaced(held, held.verdict, held.evidence, "open beyond" if beyond else "open")
     why = reason or (f"{twin.verdict}: {twin.evidence}" if twin is not None else "it did not run")
     result = Verdict.INCONCLUSIVE if held.verdict is Verdict.HELD else held.verdict
     return _replaced(held, result, f"{held.evidence}; twin not shown to be open ({why})"[:900], "not shown")

@@ -239,6 +239,18 @@ def _namespaces(pid: int) -> dict[str, str]:
     return {name: os.readlink(f"/proc/{pid}/ns/{name}") for name in KINDS}
 
 
+def namespace(pid: int, kind: str) -> str:
+    """Which one a process is in, "" if it is gone."""
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/{pid}/ns/{kind}")
+    return ""
+
+
+def is_first(pid: int) -> bool:
+    """Whether a process is pid 1 of its pid namespace."""
+    return fields(pid).get("NSpid", "").split()[-1:] == ["1"]
+
+
 def waiting(keeper: int) -> list[int]:
     """The guests below a keeper that wait to be seen, the oldest first."""
     marked = [int(name) for name in os.listdir("/proc") if name.isdigit() and _marked(name)]
@@ -253,10 +265,13 @@ def _marked(pid: str) -> bool:
 
 
 def sandboxed(keeper: int) -> list[int]:
-    """What lives below a keeper in a sandbox: deeper in pid namespaces than its rooms are."""
+    """What lives below a keeper in a sandbox: deeper in pid namespaces than its rooms are.
+
+    The newest first: one that forks and ends has a new number each time.
+    """
     depth = len(fields(keeper).get("NSpid", "").split()) + 2
     found = []
-    for name in os.listdir("/proc"):
+    for name in reversed(os.listdir("/proc")):
         if name.isdigit() and (status := fields(int(name))) and not status["State"].startswith(("Z", "X")):
             deep = len(status.get("NSpid", "").split()) >= depth
             if deep and keeper in _ancestors(int(name)):

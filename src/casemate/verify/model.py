@@ -82,7 +82,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One probe's verdict; `twin` is `open`, `not shown`, `vm`, or "" where no twin was asked for."""
+    """One probe's verdict; `twin` is `open`, `open beyond`, `not shown`, `vm`, or "" where no twin was asked for."""
 
     id: str
     family: str

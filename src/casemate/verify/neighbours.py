@@ -55,7 +55,7 @@ class Victim:
     def _run(self) -> None:
         try:
             result = self.stage.run(
-                self.source.text, None, 30.0, runs.Cancellation(), host=self.host, tenant=self.tenant, actor="beside"
+                self.source.text, None, 60.0, runs.Cancellation(), host=self.host, tenant=self.tenant, actor="beside"
             )
             self.results.append(result)
         except BaseException as error:
@@ -106,6 +106,7 @@ def beside(
 
             result = stage.run_and_look(source, examine, beside=frozenset({victim.pid}))
         noticed = victim.noticed()
+        harming = [probe for probe in probes if probe.witness == "victim"]
         blind = {"look": "" if looked else "nobody could look at both from outside"}
         found = gathered(stage, probes, source, result, seen, blind)
         for probe in probes:
@@ -114,7 +115,7 @@ def beside(
             if secret in result.stdout.text:
                 given = answers(result.stdout.text, source.nonces).get(probe.id, {})
                 effects += ["the victim's secret came out"] if secret in str(given) else []
-            if noticed and probe.witness == "victim":
+            if noticed and probe in harming and stage.counts(harming):
                 effects.append(noticed)
             found[probe.id] = dataclasses.replace(before, effects=tuple(effects))
         return found

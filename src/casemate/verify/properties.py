@@ -147,8 +147,9 @@ BOUNDARY: tuple[Row, ...] = (
         r.CPU,
         (
             _m(lambda p: f"cores: {p.limits.cpus:g}, by the cgroup", "keeper", *GROUPED),
-            _m(lambda p: f"{p.limits.cpu_time:g} s of CPU time, of the whole by the cgroup, of each by RLIMIT_CPU",
-               "keeper", "guest.limits"),
+            _m(lambda p: f"{p.limits.cpu_time:g} s of CPU time of the whole, by the cgroup", "keeper", *GROUPED),
+            _m(lambda p: f"{p.limits.cpu_time:g} s of CPU time of each process, by RLIMIT_CPU", "the guest",
+               "guest.limits"),
             _m("no call to change priority, policy or cores", "the guest", "guest.seccomp"),
         ),
         "contention for caches, memory and disk with other work on the same cores",

@@ -52,12 +52,15 @@ def _under(runtime: str, profile: str, directory: Path) -> str:
         return profile
     text, name = profile_text(profile), f"{loaded.name}-{runtime}"
     for row, value in (("name", name), ("runtime", runtime)):
-        text, count = re.subn(rf'(?m)^{row}\s*=\s*"[^"\n]*"', f"{row} = {json.dumps(value)}", text)
+        line = f"{row} = {json.dumps(value)}"
+        text, count = re.subn(rf'(?m)^{row}\s*=\s*"[^"\n]*"', lambda _, line=line: line, text)  # type: ignore[misc]
         if count != 1:
             raise PolicyError(f"profile {profile!r} has {count} lines of {row}")
     file = directory / f"{name}.toml" if re.fullmatch(r"[a-z]+", runtime) else directory / "profile.toml"
     file.write_text(text, "utf-8")
     file.chmod(0o644)
+    if load_profile(str(file)).isolation.runtime != runtime:
+        raise PolicyError(f"profile {profile!r}: the line of its runtime is not written as the shipped ones are")
     return str(file)
 
 
@@ -72,7 +75,7 @@ def _verify(settings: Settings, progress: Progress) -> Report:
     total = len(probes) * (2 if settings.twins else 1)
     findings: dict[str, Finding] = {}
     with _stage(settings, probes, environment) as started:
-        for found in _findings(started):
+        for found in _findings(started, (profile.digest, image.digest)):
             findings[found.id] = found
             progress(found.id, len(findings), total)
     if settings.twins:
@@ -145,6 +148,8 @@ def _vm_twins(
     found: dict[str, Finding] = {}
     for family, guards in IN_VM.items():
         mine = [probe.id for probe in probes if probe.family == family]
+        if not mine:
+            continue
         order = {"profile": _absolute(profile), "template": "light", "network": True, "probes": mine, "together": False}
         with _directory() as directory:
             package = harness.weakened(directory, (*out(*guards), harness.BLIND))
@@ -162,35 +167,37 @@ def _show_twins(
     What is not open then is tried once more with what else the profile closes.
     """
 
-    def tried(guard: str) -> tuple[dict[str, Finding], str]:
+    def tried(guard: str) -> tuple[dict[str, Finding], frozenset[str], str]:
         mine = tuple(probe for probe in probes if probe.twin == guard)
         if guard == VM:
-            return (_vm_twins(mine, settings.profile, environment) if settings.disposable else {}), ""
+            try:
+                return (_vm_twins(mine, settings.profile, environment) if settings.disposable else {}), frozenset(), ""
+            except SandboxFault as fault:
+                return {}, frozenset(), str(fault)
         twins: dict[str, Finding] = {}
+        alone: frozenset[str] = frozenset()
         why = ""
         for beyond in (False, True):
-            left = tuple(probe for probe in mine if not _open(twins.get(probe.id)))
+            alone = frozenset(name for name, twin in twins.items() if twin.verdict is Verdict.OPEN)
+            left = tuple(probe for probe in mine if probe.id not in alone)
             try:
                 twins |= twin_findings((guard,), left, settings.profile, environment, beyond=beyond) if left else {}
             except SandboxFault as fault:
                 why = str(fault)
-        return twins, why
+        return twins, frozenset(twins) - alone, why
 
     guards = tuple(dict.fromkeys(probe.twin for probe in probes))
     done = 0
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for guard, (twins, why) in zip(guards, pool.map(tried, guards), strict=True):
+        for guard, (twins, second, why) in zip(guards, pool.map(tried, guards), strict=True):
             for probe in (probe for probe in probes if probe.twin == guard):
                 held, twin = findings[probe.id], twins.get(probe.id)
                 findings[probe.id] = (
-                    judge.in_vm(held) if guard == VM and not settings.disposable else judge.with_twin(held, twin, why)
-                )
+                    judge.in_vm(held) if guard == VM and not settings.disposable
+                    else judge.with_twin(held, twin, why, beyond=probe.id in second)
+                )  # fmt: skip
                 done += 1
                 progress(probe.id, done)
-
-
-def _open(twin: Finding | None) -> bool:
-    return twin is not None and twin.verdict is Verdict.OPEN
 
 
 def _environment() -> dict[str, str]:
@@ -200,19 +207,25 @@ def _environment() -> dict[str, str]:
     return {**kept, VARIABLE: word(), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _findings(started: harness.Started, *, abandon: bool = False) -> Iterator[Finding]:
-    """What the stage finds; raises SandboxFault if it does not come to its end.
+def _findings(
+    started: harness.Started, digests: tuple[str, str] | None = None, *, abandon: bool = False
+) -> Iterator[Finding]:
+    """What the stage finds; raises SandboxFault if it does not come to its end, or has another profile or image.
 
     With `abandon` it need not clean up: what is left of weakened sandboxes ends with the harness.
     """
     assert started.process.stdout is not None
-    done = False
+    done, seen = False, None
     for line in started.process.stdout:
         told: dict[str, Any] = json.loads(line)
         if "finding" in told:
             found = dict(told["finding"])
             yield Finding(**{**found, "verdict": Verdict(found["verdict"])})
+        if "profile" in told:
+            seen = (told["digest"], told["image"])
         done = done or "done" in told
+        if digests and seen != digests and (done or seen is not None):
+            raise SandboxFault("the profile or its image was changed while it was verified")
         if done and abandon:
             return
     if not done:

@@ -20,7 +20,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +124,13 @@ class Stage:
             raise results[0]
         assert isinstance(results[0], RunResult)
         return results[0]
+
+    def counts(self, probes: Sequence[Probe]) -> bool:
+        """Whether an effect that any of these may have had is held against each of them.
+
+        Against the walls it is. A twin must show that its own attack works, and not its neighbour's.
+        """
+        return self.together > 1 or len(probes) == 1
 
     @property
     def surface(self) -> Surface:

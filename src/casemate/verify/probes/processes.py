@@ -56,7 +56,15 @@ def left_spinning():
 
 def left_forking():
     """Each child forks the next and ends, so that no number stays the same."""
-    left(lambda: [os.fork() and os._exit(0) for _ in range(100_000)])
+    left(successors)
+
+
+def successors(seconds=60.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):  # refused while those before it are not taken away yet
+            if os.fork():
+                os._exit(0)
 
 
 def left_child():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from casemate.errors import PolicyError
+from casemate.launcher import syscalls
 from casemate.policy import Profile
 from casemate.verify.admitted import applies, under
 from casemate.verify.model import Probe
@@ -37,19 +38,26 @@ MINIMUM: dict[str, int] = {name: module.MINIMUM for name, module in _FAMILIES.it
     "tenants": neighbours.TENANTS_MINIMUM
 }
 TOTAL = 250
+SCOPES = 6
+"""The Landlock ABI from which a process can be kept from signalling others of its uid (landlock(7))."""
+EFFECT_FREE = ("proc", "environment", "files", "descriptors", "identity", "kernel", "network", "control")
+"""Families that use nothing up and touch no other sandbox, together named `effect-free`: what a service can run when it
+starts, and while it serves."""
 SYSCALLS = kernel.NAMED
 
 
 def selected(only: Iterable[str], profile: Profile, *, root: bool) -> tuple[Probe, ...]:
-    """Probes by id or family, all of them if nothing is named; raises PolicyError for a name that there is not.
+    """Probes by id or family, or `effect-free`; all of them if nothing is named. Raises PolicyError for another name.
 
     Left out is what the profile means to allow, among what a profile may; and, for a user other than root, what only a
-    second uid can hold.
+    second uid can hold, or the scopes of Landlock where the kernel has them.
     """
-    wanted = tuple(only)
+    wanted = tuple(each for name in only for each in (EFFECT_FREE if name == "effect-free" else (name,)))
     known = {probe.id for probe in PROBES} | {probe.family for probe in PROBES}
     if unknown := [name for name in wanted if name not in known]:
         raise PolicyError(f"no such probe or family: {', '.join(unknown)}")
     left_out = frozenset() if root else identity.AS_ROOT | neighbours.AS_ROOT | control.AS_ROOT
+    if not root and syscalls.landlock_abi() < SCOPES:
+        left_out |= proc.UNSCOPED
     named = (p for p in PROBES if not wanted or p.id in wanted or p.family in wanted)
     return tuple(under(p, profile) for p in named if p.id not in left_out and applies(p, profile))

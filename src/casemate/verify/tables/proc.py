@@ -35,6 +35,9 @@ def _paths(names: tuple[str, ...]) -> dict[str, str]:
     return {slug(name): f"/proc/{name}" for name in names}
 
 
+UNSCOPED = frozenset({"proc.signal-above"})
+"""Held for a user by Landlock's scopes alone: what is above the guest in its pid namespace has the same uid."""
+
 PROBES: tuple[Probe, ...] = (
     *each(
         "proc", _paths(_HOST), what="reads {}, which tells of the host", row=METADATA, code="look_at('{}')",
