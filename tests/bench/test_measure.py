@@ -119,7 +119,7 @@ def test_growth_is_measured_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_scripts_are_measured_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("MIXED", 8), ("HANG", 3.0), ("SCRIPTS", 30), ("SETTLED", 10), ("FRESH", 2)):
+    for name, value in (("MIXED", 4), ("HANG", 3.0), ("SCRIPTS", 30), ("SETTLED", 10), ("FRESH", 2)):
         monkeypatch.setattr(cad, name, value)
     notes: list[str] = []
     with Host() as host:
