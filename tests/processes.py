@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-
 PATIENCE = float(os.environ.get("CASEMATE_TEST_PATIENCE", "1"))
 """How much slower than a real one the machine is: an emulated one is some ten times."""
 
