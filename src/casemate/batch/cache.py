@@ -89,13 +89,16 @@ class Cache:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             return None
-        with os.fdopen(fd, "rb") as file:
+        try:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode) or found.st_size > most:
                 return None
-            with contextlib.suppress(OSError):
+            with open(fd, "rb", closefd=False) as file:
                 return file.read(most + 1)
-        return None
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
 
     def _write(self, kind: str, name: str, data: bytes) -> None:
         place = self._directory / kind / name[:2]

@@ -26,6 +26,7 @@ from casemate.control import mapping
 from casemate.control.runs import Cancellation
 from casemate.model import RunResult
 
+UNKEPT = 10_000
 AHEAD = 128
 """Rows that wait, done, behind one that takes long; with those that run, the most that is in memory."""
 Run = Callable[[bytes, Cancellation], RunResult]
@@ -49,6 +50,8 @@ class Batch:
         self._usage = usage
         self._lock = threading.Lock()
         self._running: dict[str, threading.Event] = {}
+        self._unkept: set[str] = set()
+        """Keys that were run to no result that may be kept: nobody need wait for the next one."""
 
     def done(self, rows: Iterator[Row], jobs: int) -> Generator[Done, None, None]:
         """Every row in order, each written before it is given; the results are in place when this ends."""
@@ -116,6 +119,8 @@ class Batch:
             self._output.deliver(path, artifact.sha256, artifact.size, data)
         if self._cache is not None and results.repeatable(result):
             self._cache.put(key, entry, result.artifacts.values())
+        elif len(self._unkept) < UNKEPT:
+            self._unkept.add(key)
         return key, entry
 
     def _kept(self, key: str) -> Entry | None:
@@ -132,7 +137,7 @@ class Batch:
     @contextmanager
     def _alone(self, key: str) -> Iterator[None]:
         """For the first of those that run this key at a time; the others get in when it is over, all of them."""
-        if self._cache is None:
+        if self._cache is None or key in self._unkept:
             yield
             return
         with self._lock:
