@@ -247,12 +247,17 @@ def test_other_sources_are_not_taken_for_those_that_were_done(tmp_path: Path) ->
     assert [row["index"] for row in lines(tmp_path / "o")] == list(range(9))
 
 
-def test_a_file_that_is_gone_is_made_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [None, b"", b"\0" * 21, b"ISO-10303-21;script 3!"])
+def test_a_file_that_is_gone_or_damaged_is_made_again(tmp_path: Path, left: bytes | None) -> None:
     interrupted(Runs(), rows(*NAMES), tmp_path / "o", None, 5)
-    (tmp_path / "o" / "artifacts" / f"{artifact(b'ISO-10303-21;' + NAMES[3]).sha256}.step").unlink()
+    path = tmp_path / "o" / "artifacts" / f"{artifact(b'ISO-10303-21;' + NAMES[3]).sha256}.step"
+    path.unlink()
+    if left is not None:
+        path.write_bytes(left)
     run = Runs()
     mapped(run, rows(*NAMES), tmp_path / "o", None)
     assert set(run.ran) == set(NAMES[3:])
+    assert path.read_bytes() == b"ISO-10303-21;" + NAMES[3]
     assert len(os.listdir(tmp_path / "o" / "artifacts")) == 9
 
 

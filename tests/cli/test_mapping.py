@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -15,10 +16,12 @@ import pytest
 from cli.command import BOX, DENIED, FAILING, casemate, document, inside
 from harness import wait_until
 from processes import descendants, fields, guests
+from rich.console import Console
 
 from casemate import Host
 from casemate.batch import Batch, Inputs, Output
 from casemate.batch.keys import Terms
+from casemate.cli import terminal
 from casemate.control.leases import LOCAL
 
 
@@ -179,6 +182,20 @@ def test_an_interrupt_while_the_stream_waits(tmp_path: Path, profile: str) -> No
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.usefixtures("cold")
+def test_on_a_terminal_a_bar_shows_rows_and_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(terminal, "err", Console(file=shown, force_terminal=True, width=200))
+    source = tmp_path / "rows.jsonl"
+    source.write_text('{"source": 5}\n' * 300)
+    arguments = ("map", source, "--profile", "strongest", "--no-cache", "--out", tmp_path / "o")
+    for watched in (False, True):
+        monkeypatch.setattr(terminal, "watched", lambda seen=watched: seen)
+        assert inside(*arguments).returncode == 1
+        assert ("300/" in shown.getvalue()) is watched
+        assert ("unreadable not_text 300" in shown.getvalue()) is watched
 
 
 @pytest.mark.usefixtures("cold")

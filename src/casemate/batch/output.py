@@ -15,7 +15,6 @@ import fcntl
 import hashlib
 import json
 import os
-import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -98,11 +97,8 @@ class Output:
     def deliver(self, path: str, sha256: str, size: int, data: Callable[[], bytes | None]) -> bool:
         """Write a file below the directory unless it is there whole; False if `data` has not its bytes."""
         target = self._directory / path
-        try:
-            if target.stat(follow_symlinks=False).st_size == size and _digest(target.read_bytes()) == sha256:
-                return True
-        except OSError:
-            pass
+        if self._whole(path, sha256, size):
+            return True
         found = data()
         if found is None:
             return False
@@ -124,17 +120,23 @@ class Output:
         os.fsync(self._rows)
         os.replace(self._directory / PARTIAL, self.results)
 
+    def _whole(self, path: str, sha256: str, size: int) -> bool:
+        try:
+            fd = os.open(self._directory / path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with open(fd, "rb") as file:
+                return os.fstat(fd).st_size == size and _digest(file.read(size + 1)) == sha256
+        except OSError:
+            return False
+
     def _delivered(self, row: dict[str, Any]) -> bool:
-        """Whether every file that a row names is there with its size."""
+        """Whether every file that a row names is there with its bytes."""
         try:
             files = row["result"]["artifacts"].values() if row["result"] is not None else ()
-            for file in files:
-                found = os.stat(self._directory / ARTIFACTS / Path(file["path"]).name, follow_symlinks=False)
-                if not stat.S_ISREG(found.st_mode) or found.st_size != file["size"]:
-                    return False
-        except (KeyError, TypeError, AttributeError, ValueError, OSError):
+            return all(
+                self._whole(f"{ARTIFACTS}/{Path(file['path']).name}", file["sha256"], file["size"]) for file in files
+            )
+        except (KeyError, TypeError, AttributeError, ValueError):
             return False
-        return True
 
 
 def _digest(data: bytes) -> str:
