@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from casemate import Denied
-from casemate.batch import Inputs, Why
+from casemate.batch import Inputs, Why, parquet
 from casemate.batch.rows import LONGEST_SOURCE
 
 
@@ -114,6 +114,19 @@ def test_parquet_without_the_column_or_the_library(tmp_path: Path, monkeypatch: 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(Denied, match=r"pip install 'casemate\[parquet\]'"):
         Inputs.of([str(path)], "code")
+
+
+def test_a_row_group_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever writes a parquet file says how large its row groups are; the twin without a buffer takes all of it."""
+    path = table(tmp_path / "x.parquet", {"source": [os.urandom(1000) for _ in range(20_000)]}, row_group_size=20_000)
+
+    def most() -> int:
+        before = pyarrow.total_allocated_bytes()
+        return max(pyarrow.total_allocated_bytes() - before for _ in Inputs.of([str(path)]).rows())
+
+    assert most() < 8 << 20
+    monkeypatch.setattr(parquet, "CHUNK", 0)
+    assert most() > 16 << 20
 
 
 def test_damaged_parquet_is_a_row_and_the_next_source_is_read(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import json
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,19 +28,25 @@ from casemate.control.runs import Cancellation
 from casemate.model import RunResult
 
 UNKEPT = 10_000
-AHEAD = 128
-"""Rows that wait, done, behind one that takes long; with those that run, the most that is in memory."""
+AHEAD, EACH = 128, 64
+"""Rows, and more for each job, that may wait, done, behind one that takes long: lines of bytes, and bounded."""
 Run = Callable[[bytes, Cancellation], RunResult]
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A row that is over: what it counts as, where its result is from, and the row itself."""
+    """A row that is over: what it counts as, where its result is from, and its line of results.jsonl."""
 
     label: str
     origin: str
     """`run`, `cache`, `partial` (it was there from a map that was broken off), or `unread`."""
-    row: dict[str, Any]
+    line: bytes
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The JSON of a `MapRow`."""
+        found: dict[str, Any] = json.loads(self.line)
+        return found
 
 
 class Batch:
@@ -65,12 +72,12 @@ class Batch:
                 first.append((index, row))
                 break
             end = found[1]
-            yield Done(results.label(found[0]), "partial", found[0])
+            yield _done(found[0], "partial")
         self._output.cut(end)
-        under_way = mapping.ordered(itertools.chain(first, numbered), self._one, jobs, AHEAD + jobs)
+        under_way = mapping.ordered(itertools.chain(first, numbered), self._one, jobs, AHEAD + EACH * jobs)
         try:
             for done in under_way:
-                self._output.write(results.line(done.row))
+                self._output.write(done.line)
                 yield done
         finally:
             under_way.close()
@@ -94,7 +101,7 @@ class Batch:
             assert row.unreadable is not None
             why = {"reason": row.unreadable.reason.value, "message": row.unreadable.message}
             unread = {**written, "key": None, "ok": False, "unreadable": why, "result": None, "usage": None}
-            return Done(results.label(unread), "unread", unread)
+            return _done(unread, "unread")
         key = self._terms.key(sha256)
         origin, entry = "cache", self._kept(key)
         if entry is None:
@@ -107,7 +114,7 @@ class Batch:
             **written, "key": key, "ok": _ok(entry.result), "unreadable": None, "result": entry.result,
             "usage": entry.usage if self._usage else None,
         }  # fmt: skip
-        return Done(results.label(made), origin, made)
+        return _done(made, origin)
 
     def _fresh(self, source: bytes, sha256: str, cancellation: Cancellation) -> tuple[str, Entry]:
         result = self._run(source, cancellation)
@@ -154,6 +161,10 @@ class Batch:
             with self._lock:
                 del self._running[key]
             mine.set()
+
+
+def _done(row: dict[str, Any], origin: str) -> Done:
+    return Done(results.label(row), origin, results.line(row))
 
 
 def _digest(source: bytes | None) -> str | None:

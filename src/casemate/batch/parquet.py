@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from casemate.batch.rows import Row, Why, of_cells, plain, refused
+from casemate.batch.rows import CHUNK, Row, Why, of_cells, plain, refused
 from casemate.errors import Denied
 
 BATCH = 64
@@ -43,7 +43,8 @@ def rows(path: str, column: str) -> Iterator[Row]:
     arrow = _arrow()
     number, place = 0, plain(path)
     try:
-        with arrow.parquet.ParquetFile(path, pre_buffer=False) as file:
+        # Without these Arrow reads whole row groups, which are as large as whoever wrote them liked.
+        with arrow.parquet.ParquetFile(path, pre_buffer=False, buffer_size=CHUNK) as file:
             names = file.schema_arrow.names
             wanted = [column, *(["id"] if "id" in names and column != "id" else [])]
             for batch in file.iter_batches(batch_size=BATCH, columns=wanted, use_threads=False):

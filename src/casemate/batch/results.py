@@ -21,10 +21,10 @@ from pydantic import TypeAdapter, ValidationError
 from casemate.batch.rows import Unreadable, plain
 from casemate.model import Artifact, Limit, Notice, Outcome, Part, Reason, RunResult, Stream, Usage, Verdict
 
-STREAM, TEXT, ITEMS = 16 << 10, 16 << 10, 100
+TEXT, ITEMS = 16 << 10, 100
 """Characters of a stream and of any other text, and items of any list, that a row holds."""
-LARGE, SHORT = 1 << 20, 512
-"""A row of more bytes than LARGE is cut again, to SHORT characters of each text."""
+LARGE, SHORT, FEW = 256 << 10, 256, 20
+"""A row of more bytes than LARGE is cut again: to SHORT characters of each text, and FEW items."""
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
 _COUNTED = frozenset(Limit) - {Limit.WALL_TIME, Limit.CPU_TIME, Limit.MEMORY}
 _OF_CODE = (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGSYS)
@@ -105,24 +105,24 @@ def kept(result: RunResult) -> dict[str, Any]:
     files = {name: FileDocument(a.size, a.sha256, f"artifacts/{stored(a)}") for name, a in result.artifacts.items()}
     enforcement = result.enforcement
 
-    def made(stream: int, text: int) -> dict[str, Any]:
+    def made(text: int, items: int) -> dict[str, Any]:
         document = MapResult(
-            result.outcome, _text(result.stdout, stream), _text(result.stderr, stream), result.parts, files,
+            result.outcome, _text(result.stdout, text), _text(result.stderr, text), result.parts, files,
             result.warnings, result.trusted, enforcement.degraded,
             tuple(layer.name for layer in enforcement.layers if not layer.on), cut=False,
         )  # fmt: skip
-        bound = _Bound(text)
+        bound = _Bound(text, items)
         found: dict[str, Any] = bound.of(document)
         found["cut"] = bound.cut
         return found
 
-    whole = made(STREAM, TEXT)
-    return whole if len(line(whole)) <= LARGE else made(SHORT, SHORT)
+    whole = made(TEXT, ITEMS)
+    return whole if len(line(whole)) <= LARGE else made(SHORT, FEW)
 
 
 def usage(value: Usage) -> dict[str, Any]:
     """What it used, as JSON."""
-    found: dict[str, Any] = _Bound(SHORT).of(value)
+    found: dict[str, Any] = _Bound(SHORT, ITEMS).of(value)
     return found
 
 
@@ -168,10 +168,10 @@ def _text(stream: Stream, most: int) -> TextDocument:
 
 
 class _Bound:
-    """Values as JSON, with no text longer than `text` and no list longer than ITEMS; `cut` if any was."""
+    """Values as JSON, with no text longer than `text` and no list longer than `items`; `cut` if any was."""
 
-    def __init__(self, text: int) -> None:
-        self._text = text
+    def __init__(self, text: int, items: int) -> None:
+        self._text, self._items = text, items
         self.cut = False
 
     def of(self, value: Any) -> Any:
@@ -185,8 +185,8 @@ class _Bound:
         if isinstance(value, dict):
             return {plain(name): self.of(item) for name, item in value.items()}
         if isinstance(value, (tuple, list)):
-            self.cut |= len(value) > ITEMS
-            return [self.of(item) for item in value[:ITEMS]]
+            self.cut |= len(value) > self._items
+            return [self.of(item) for item in value[: self._items]]
         if isinstance(value, float) and not math.isfinite(value):
             return None
         return value

@@ -80,7 +80,7 @@ class Tally:
     def add(self, done: Done) -> None:
         """One more."""
         self.labels[done.label] += 1
-        self.origins["unread" if done.row["unreadable"] else done.origin] += 1
+        self.origins["unread" if done.label.startswith("unreadable") else done.origin] += 1
 
     def failures(self) -> str:
         """The commonest of what is not ok."""
