@@ -27,6 +27,8 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "egress": (frozenset({"model", "errors", "policy"}), frozenset()),
     "control": (frozenset({"model", "errors", "policy", "runtime", "egress"}), frozenset({"platformdirs", "pydantic"})),
     "api": (frozenset({"model", "errors", "policy", "control"}), frozenset({"pydantic"})),
+    "batch/parquet": (frozenset({"batch", "errors"}), frozenset({"pyarrow"})),
+    "batch": (frozenset({"model", "errors", "control"}), frozenset({"pydantic"})),
     "cad": (frozenset({"model", "errors", "policy", "control"}), frozenset({"httpx2", "openai", "pydantic"})),
     # It looks at sandboxes from outside, with libseccomp's tables and kernel calls that Python lacks; its harness makes
     # cgroups, uid blocks and namespaces around the whole.
@@ -52,6 +54,7 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
                 "egress",
                 "control",
                 "api",
+                "batch",
                 "cad",
                 "verify",
                 "bench",
