@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from casemate.bench.measure import Figure
 from casemate.bench.report import Machine
 from casemate.cli.cad_documents import GenerationDocument, ReplayDocument
+from casemate.cli.gate_documents import GateUpdateDocument
 from casemate.cli.policy_documents import (
     PolicyDiffDocument,
     PolicyDocument,
@@ -207,6 +208,7 @@ Document = (
     | VerifyDocument
     | SyscallSetDocument
     | TraceDocument
+    | GateUpdateDocument
     | GenerationDocument
     | ReplayDocument
     | ErrorDocument
