@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -56,7 +57,7 @@ def propose(survey: Survey, current: Tables, denied: Table, found: Found) -> Pro
             for name in modules[surface.module]:
                 owners.setdefault(name, []).append(surface.module)
         parent, _, child = surface.module.rpartition(".")
-        if parent in _LIBRARIES and child not in denied:
+        if parent in _LIBRARIES and surface.module in survey.modules:
             owners.setdefault(child, []).append(parent)
     attributes = {}
     for name in sorted(owners, key=lambda name: (name.lower(), name)):
@@ -143,7 +144,7 @@ def _reason(owners: Iterable[str]) -> str:
 def against(findings: Iterable[Finding], proposal: Proposal) -> Found:
     """The names that these findings deny: not those kept by hand, nor what lies beyond a name that is denied itself."""
     attributes, modules = dict[str, str](), dict[tuple[str, str], str]()
-    counted = [one for one in findings if one.kind == "reaches" or _last(one) not in decisions.KEPT]
+    counted = [finding for finding in findings if not _kept(finding)]
     blamed = {_last(finding) for finding in counted if finding.names}
     direct = [finding for finding in counted if not blamed & set(finding.names[:-1])]
     for finding in direct or counted:
@@ -156,6 +157,11 @@ def against(findings: Iterable[Finding], proposal: Proposal) -> Found:
         else:
             raise SandboxFault(f"{reason}: no name of the tables leads there")
     return Found(attributes, modules)
+
+
+def _kept(finding: Finding) -> bool:
+    pattern, _ = decisions.KEPT.get(_last(finding), ("", ""))
+    return finding.kind == "opens" and bool(pattern) and re.search(pattern, finding.what) is not None
 
 
 def _last(finding: Finding) -> str:

@@ -133,13 +133,32 @@ USES: Mapping[str, str] = {
 }
 """Dotted names in a function's code, as patterns -> what they are for: such a function is refused."""
 
-KEPT: Mapping[str, str] = {
-    "Text": "an argument that is a font file is refused: tables/calls.py",
-    "makeText": "an argument that is a font file is refused: tables/calls.py",
-    "make_text": "an argument that is a font file is refused: tables/calls.py",
-    "text": "an argument that is a font file is refused: tables/calls.py",
+CALLS = r"^(?:export|import|save|dump|write|load|open)|^read(?:_|$)"
+"""Methods, on whatever object, whose callers are refused as what opens files."""
+
+RETURNS = r"OCP\.OCP\.(?!gp\.)|TopoDS|\bIO\b|Path|ModuleType|CodeType|FrameType|memoryview|\bbytes\b"
+"""Annotations of what a function gives that no script must have: a walk calls none that needs arguments."""
+
+_FONT = ("(?i)font", "an argument that is a font file is refused: tables/calls.py")
+KEPT: Mapping[str, tuple[str, str]] = {
+    "Text": _FONT,
+    "makeText": _FONT,
+    "make_text": _FONT,
+    "text": _FONT,
 }
-"""Names of functions that take or use what opens a file, and stay all the same. What is *reached* is never kept."""
+"""Names of functions that open something and stay all the same: what it may be, as a pattern, and why.
+
+What is *reached* is never kept.
+"""
+
+_BYTES = "copies: a shape as bytes in memory, not as a file"
+KEPT_METHODS: Mapping[str, str] = {
+    "cadquery.occ_impl.shapes.Shape.__getstate__": _BYTES,
+    "cadquery.occ_impl.shapes.Shape.__setstate__": _BYTES,
+    "cadquery.occ_impl.geom.Location.__getstate__": _BYTES,
+    "cadquery.occ_impl.geom.Location.__setstate__": _BYTES,
+}
+"""Methods that syntax or a copy calls and whose code is not looked at."""
 
 LEFT_NAMES: Mapping[str, str] = {
     "ndarray": "makes arrays over the memory of any object; numpy.ndarray may be asked for as numpy's name alone",

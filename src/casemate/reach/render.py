@@ -56,6 +56,15 @@ def _wrapped(text: str, used: int) -> list[str]:
 
 def _read_back(text: str, rows: Sequence[tuple[str, str, Table]]) -> None:
     """Nothing but literals may be in there, and they must be what was meant."""
+    try:
+        found = _literals(text)
+    except (SyntaxError, ValueError) as error:
+        raise SandboxFault(f"a rendered table is not a table: {error}") from None
+    if found != {constant: dict(table) for constant, _, table in rows}:
+        raise SandboxFault("a rendered table reads otherwise than it was meant")
+
+
+def _literals(text: str) -> dict[str, object]:
     body = ast.parse(text).body
     found: dict[str, object] = {}
     for statement in body[1:]:
@@ -63,11 +72,10 @@ def _read_back(text: str, rows: Sequence[tuple[str, str, Table]]) -> None:
         if isinstance(statement, ast.AnnAssign):
             target = statement.target
         if not isinstance(target, ast.Name) or not isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            raise SandboxFault("a rendered table is not a table")
+            raise ValueError(f"line {statement.lineno}")
         assert statement.value is not None
         found[target.id] = ast.literal_eval(statement.value)
-    if found != {constant: dict(table) for constant, _, table in rows}:
-        raise SandboxFault("a rendered table reads otherwise than it was meant")
+    return found
 
 
 def checkout(package: Path) -> Path:

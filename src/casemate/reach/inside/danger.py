@@ -11,6 +11,8 @@ ORIGINS = tuple(CONFIG["origins"])
 BUILTINS = frozenset(CONFIG["builtins"])
 USES = re.compile(CONFIG["uses"])
 """Dotted names in a function's code that open files, start programs, connect or run text."""
+KEPT_METHODS = frozenset(CONFIG["kept_methods"])
+CALLS, RETURNS = re.compile(CONFIG["calls"]), re.compile(CONFIG["returns"])
 PLACES = re.compile(r"(?i)(?:^|_)(?:file|font|dir)_?(?:name|path)(?:$|_)|^(?:f|file)name$|^file$|^folder$|^directory$")
 """Parameters that name a file."""
 KINDS = re.compile(r"PathLike|\bPath\b|BytesIO|StringIO|TextIO|\bIO\b")
@@ -21,6 +23,7 @@ FUNCTIONS = (
     types.WrapperDescriptorType, types.MethodWrapperType, types.ClassMethodDescriptorType,
 )  # fmt: skip
 CYTHON = {"cython_function_or_method", "_cython_function_or_method"}
+GETTERS = (property, functools.cached_property)
 MEMORY = {"memoryview", "mmap", "flagsobj", "PyCapsule", "_ctypes"}
 PLAIN = (int, float, complex, bool, str, bytes, type(None), list, tuple, dict, set, frozenset, range, slice)
 
@@ -85,7 +88,7 @@ def unwrapped(value):
         found.append(part)
         if isinstance(part, types.MethodType):
             todo.append(part.__func__)
-        elif isinstance(part, functools.partial):
+        elif isinstance(part, (functools.partial, functools.cached_property)):
             todo.append(part.func)
         elif isinstance(part, property):
             todo += [one for one in (part.fget, part.fset) if one is not None]
@@ -93,15 +96,18 @@ def unwrapped(value):
             todo.append(part.__func__)
         elif isinstance(part, dict) and callable(part):  # multimethod: types of arguments -> function
             todo += list(part.values())
-        wrapped = vars(part).get("__wrapped__") if isinstance(part, types.FunctionType) else None
-        if wrapped is not None:
-            todo.append(wrapped)
+        for name in ("__wrapped__", "_implementation"):  # of functools.wraps, and of numpy's dispatcher
+            inner = None if isinstance(part, type) else inspect.getattr_static(part, name, None)
+            if isinstance(inner, types.GetSetDescriptorType | types.MemberDescriptorType):
+                inner = getattr(part, name)
+            if isinstance(inner, types.FunctionType):
+                todo.append(inner)
     return found
 
 
 def opens(value):
     """The same as `opening`, worked out once for each value."""
-    if not callable(value):
+    if not callable(value) and not isinstance(value, GETTERS):
         return ""
     key = id(getattr(value, "__func__", value))
     if key not in OPENS:
@@ -117,13 +123,25 @@ def opening(value):
     """How calling the value may open something by its name, if its code or signature says so; else an empty text."""
     parts = unwrapped(value)
     if isinstance(value, type):
-        parts = [vars(base).get(name) for base in value.__mro__[:-1] for name in ("__init__", "__new__", "__call__")]
-        parts = [one for part in parts if part is not None for one in unwrapped(part)]
+        # What syntax calls: operators, with, loops, print, and copies.
+        methods = [vars(base)[name] for base in value.__mro__[:-1] for name in vars(base) if name.startswith("__")]
+        parts = [one for method in methods for one in unwrapped(method)]
     for part in parts:
-        if isinstance(part, types.FunctionType):
-            found = places(part) or used(part.__code__, part.__globals__, 1)
+        if isinstance(part, types.FunctionType) and f"{part.__module__}.{part.__qualname__}" not in KEPT_METHODS:
+            found = places(part) or gives(part) or used(part.__code__, part.__globals__, 1)
             if found:
                 return found
+    return ""
+
+
+def gives(function):
+    """A return value, by its annotation, or a method that it calls, by its name."""
+    returns = function.__annotations__.get("return", "")
+    if RETURNS.search(str(returns)):
+        return f"it gives {returns}"
+    for step in instructions(function.__code__):
+        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and CALLS.search(str(step.argval)):
+            return f"it calls .{step.argval}"
     return ""
 
 

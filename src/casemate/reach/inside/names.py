@@ -117,7 +117,8 @@ def described_name(name, value):
         return f"the number {value:g}"
     text = value.__doc__ if isinstance(value, (type, *FUNCTIONS)) or callable(value) else None
     lines = [line.strip(" .:=-\t") for line in (text or "").splitlines()]
-    lines = [re.sub(r"^(\w+ )+(Object|Operation): *", "", line) for line in lines if not line.startswith((name + "(", ">>>"))]
+    lines = [line for line in lines if not line.startswith((name + "(", ">>>"))]
+    lines = [re.sub(r"^(\w+ )+(Object|Operation): *", "", line) for line in lines]
     lines = [line for line in lines if line and line.replace(" ", "").lower() != name.lower()]
     kind = "class" if isinstance(value, type) else "function" if callable(value) else "value"
     return lines[0] if lines else f"{kind} {name}"

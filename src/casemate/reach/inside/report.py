@@ -53,7 +53,7 @@ def reached():
         "depth": walk.depth,
         "findings": [
             {"kind": kind, "names": names, "root": path[0], "path": "".join(path)[:400], "what": what[:400]}
-            for (kind, _), (names, path, what) in walk.findings.items()
+            for (kind, _, what), (names, path) in walk.findings.items()
         ],
     }
 

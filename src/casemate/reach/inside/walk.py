@@ -60,7 +60,7 @@ class Walk:
     def find(self, kind, path, what):
         """Blame the last name on the path; the first path to it is the shortest."""
         names = [step.strip(".()") for step in path[1:] if step.startswith(".")]
-        self.findings.setdefault((kind, names[-1] if names else path[0]), (names, path, what))
+        self.findings.setdefault((kind, names[-1] if names else path[0], what), (names, path))
 
     def fresh(self, value):
         """True for what is to be followed by its names; it is kept, so that its id stays its own."""
@@ -77,6 +77,9 @@ class Walk:
     def edges(self, value, fresh):
         """(step, name or empty, value) for all that a script can take from a value."""
         for name in self.names(value) if fresh else ():
+            getter = inspect.getattr_static(type(value), name, None)
+            if isinstance(getter, GETTERS):
+                yield f".{name}", name, getter
             try:
                 found = getattr(value, name)
             except Exception:
