@@ -40,7 +40,7 @@ def main(arguments: argparse.Namespace) -> int:
     ):
         found = reach.update(host, image, progress)
     written: tuple[str, ...] = ()
-    if folder is not None and not found.equal:
+    if folder is not None and any(found.differences):
         texts = render.files(found.proposal.tables, found.made_from())
         render.write(folder, texts)
         written = tuple(sorted(texts))

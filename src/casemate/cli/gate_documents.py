@@ -37,7 +37,7 @@ class GateUpdateDocument:
     digest: str
     versions: dict[str, str]
     equal: bool
-    """True if the tables are what the image gives."""
+    """True if the tables have the names that the image gives; reasons may read otherwise."""
     tables: tuple[TableDifference, ...]
     """Those that differ."""
     reached: dict[str, str]

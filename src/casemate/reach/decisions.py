@@ -37,7 +37,7 @@ SURFACES = (
         "cadquery.selectors", "module_cadquery", "CADQUERY_SELECTORS",
         "The selector classes. Left out: what the module itself imports (pyparsing, typing, math).", True,
     ),
-    Surface("math", "module_math", "MATH", "All of it.", True),
+    Surface("math", "module_math", "MATH", "All of it.", False),
     Surface(
         "numpy", "module_numpy", "NUMPY",
         "Left out: load, save, memmap, genfromtxt (files), as_strided, ctypeslib, frombuffer, dtype (memory and what "

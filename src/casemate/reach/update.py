@@ -31,8 +31,8 @@ class Update:
 
     @property
     def equal(self) -> bool:
-        """True if today's tables are what the image gives."""
-        return not any(self.differences)
+        """True if today's tables have the names that the image gives; reasons may read otherwise."""
+        return not any(one.added or one.removed for one in self.differences)
 
     def made_from(self) -> tuple[str, ...]:
         """The lines that the made files begin with."""
