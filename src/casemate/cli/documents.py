@@ -15,6 +15,7 @@ from casemate.batch import MapRow
 from casemate.bench.measure import Figure
 from casemate.bench.report import Machine
 from casemate.cli.cad_documents import GenerationDocument, ReplayDocument
+from casemate.cli.gate_documents import GateUpdateDocument
 from casemate.cli.policy_documents import (
     PolicyDiffDocument,
     PolicyDocument,
@@ -230,6 +231,7 @@ Document = (
     | TraceDocument
     | MapDocument
     | MapRow
+    | GateUpdateDocument
     | GenerationDocument
     | ReplayDocument
     | ErrorDocument
