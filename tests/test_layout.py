@@ -19,7 +19,7 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "policy": (frozenset({"model", "errors"}), frozenset({"pydantic"})),
     "gate": (frozenset({"model", "errors"}), frozenset()),
     "launcher": (frozenset(), frozenset()),
-    "guest": (frozenset({"gate", "model"}), frozenset({"OCP", "build123d", "cadquery", "numpy"})),
+    "guest": (frozenset({"gate", "model"}), frozenset({"OCP", "build123d", "cadquery", "numpy", "scipy"})),
     "runtime": (
         frozenset({"model", "errors", "launcher.spec", "launcher.syscalls"}),
         frozenset({"pydantic", "pyseccomp"}),
