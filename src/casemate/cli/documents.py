@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from casemate.bench.measure import Figure
 from casemate.bench.report import Machine
-from casemate.cli.cad_documents import GenerationDocument, ReplayDocument
+from casemate.cli.cad_documents import GenerationDocument, ReplayDocument, ScoreDocument
 from casemate.cli.policy_documents import (
     PolicyDiffDocument,
     PolicyDocument,
@@ -209,6 +209,7 @@ Document = (
     | TraceDocument
     | GenerationDocument
     | ReplayDocument
+    | ScoreDocument
     | ErrorDocument
 )
 

@@ -180,12 +180,12 @@ def of_report(facts: Ended, told: score_report.ScoreReport) -> Comparison:
     if given is None:
         return Comparison("", Verdict.PART, f"no distances: {how}", sizes[0], sizes[1])
     distances = Distances(given.chamfer, given.point_cloud, given.hausdorff, given.iogt)
-    record = told.overlap
+    seen = told.overlap
     overlap, message = None, ""
-    if record is not None and record.method != "none" and record.iou is not None:
-        overlap = Overlap(record.method, record.iou, record.error, record.samples, record.message)
-    elif record is not None:
-        message = f"no overlap: {record.message}"
+    if seen is not None and seen.method != "none" and seen.iou is not None:
+        overlap = Overlap(seen.method, seen.iou, seen.error, seen.samples, seen.message)
+    elif seen is not None:
+        message = f"no overlap: {seen.message}"
     return Comparison("", Verdict.PART, message, sizes[0], sizes[1], distances, overlap)
 
 

@@ -65,10 +65,8 @@ def run(job: inspect.Job) -> int:
     for number, which in enumerate((REFERENCE, GENERATED)):
         with stage(report, which, budgets):
             loaded = load(paths[which], settings.points, np.random.default_rng((settings.seed, number)))
-        if isinstance(loaded, Loaded):
-            facts, verdict, message = loaded.facts, Verdict.PART, ""
-        else:
-            facts, verdict, message = loaded.facts, loaded.verdict, loaded.message
+        facts = loaded.facts
+        verdict, message = (Verdict.PART, "") if isinstance(loaded, Loaded) else (loaded.verdict, loaded.message)
         report.write(
             "shape", which=which, verdict=verdict.value, message=message,
             volume=None if facts is None else facts.volume, box=None if facts is None else facts.bounding_box,
