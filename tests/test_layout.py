@@ -27,7 +27,10 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "egress": (frozenset({"model", "errors", "policy"}), frozenset()),
     "control": (frozenset({"model", "errors", "policy", "runtime", "egress"}), frozenset({"platformdirs", "pydantic"})),
     "api": (frozenset({"model", "errors", "policy", "control"}), frozenset({"pydantic"})),
-    "cad": (frozenset({"model", "errors", "policy", "control"}), frozenset({"httpx2", "matplotlib", "openai", "pydantic"})),
+    "cad": (
+        frozenset({"model", "errors", "policy", "control"}),
+        frozenset({"httpx2", "matplotlib", "openai", "pydantic"}),
+    ),
     # It looks at sandboxes from outside, with libseccomp's tables and kernel calls that Python lacks; its harness makes
     # cgroups, uid blocks and namespaces around the whole.
     "verify": (

@@ -154,9 +154,9 @@ def _with(found: Comparison, overlap: Overlap | None, message: str = "") -> Comp
 
 
 def _budgets(plan: Plan) -> tuple[tuple[str, float], ...]:
-    """Each stage that reads or computes has what the profile gives to writing and to measuring."""
+    """A boolean has what the profile gives to measuring, every other stage what it gives to writing a STEP."""
     step, facts = plan.profile.stages.step, plan.profile.stages.facts
-    given = (("reference", step), ("generated", step), ("distances", facts), ("boolean", facts), ("sampled", facts))
+    given = (("reference", step), ("generated", step), ("distances", step), ("boolean", facts), ("sampled", step))
     return tuple((name, seconds) for name, seconds in given if not isinstance(seconds, str))
 
 
