@@ -1,4 +1,4 @@
-# make demo | test | check | test-vm | bench | soak | fuzz | mutants | syscalls | clean: each sets up what it needs first, and only once.
+# make demo | test | check | test-vm | test-train | bench | soak | fuzz | mutants | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
 MINUTES ?= 10
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Whole files to two workers, in the order of tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup demo test check test-vm bench soak fuzz mutants syscalls clean lock
+.PHONY: setup demo test check test-vm test-train bench soak fuzz mutants syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -34,6 +34,10 @@ check: setup
 test-vm: setup
 	@scripts/test-vm
 
+# The reward in TRL's own trainer; installs torch, some gigabytes, into an environment of its own.
+test-train: setup .venv-train/.installed
+	.venv-train/bin/python -m pytest --rootdir train -c train/pytest.ini train
+
 bench: setup
 	@scripts/install-peers
 	$(BIN)/casemate bench --out bench/RESULTS.md
@@ -58,7 +62,7 @@ syscalls: setup
 	$(BIN)/casemate syscalls trace strict tests/data/syscalls/strict --record tests/data/syscalls/recorded/strict.json
 
 clean:
-	rm -rf $(VENV) .lock-venv .fuzz .mutants out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-train .lock-venv .fuzz .mutants out dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests fuzz examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: requirements/dev.txt pyproject.toml
@@ -67,6 +71,13 @@ $(VENV)/.installed: requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --require-hashes --only-binary=:all: -r requirements/dev.txt
 	$(PIP) install --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+.venv-train/.installed: requirements/train.txt pyproject.toml
+	@rm -f $@
+	$(PYTHON) -m venv .venv-train
+	.venv-train/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --only-binary=:all: -r requirements/train.txt
+	.venv-train/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation --no-index --editable .
 	@touch $@
 
 $(VENV)/.fuzzing: requirements/fuzz.txt $(VENV)/.installed
@@ -83,5 +94,6 @@ lock:
 	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
 	$(LOCK) requirements/dev.in -o requirements/dev.txt
 	$(LOCK) requirements/fuzz.in -o requirements/fuzz.txt
+	$(LOCK) requirements/train.in -o requirements/train.txt
 	$(LOCK) --no-deps images/cad.in -o images/cad.txt
 	$(LOCK) --no-deps images/python.in -o images/python.txt

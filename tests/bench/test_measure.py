@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter
 
-from casemate.bench import census, growth, report
+from casemate import Host
+from casemate.bench import bare, cad, census, growth, jobs, report
 from casemate.bench.measure import Figure, Series, Turns, ratio, tail
 from casemate.cli import documents
 
@@ -113,6 +116,36 @@ def test_growth_is_measured_here(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = list(growth.run(Turns(1, warmup=0)))
     assert figures[-1].name == "leftovers after 20 jobs"
     assert len(figures) == 4
+
+
+def test_many_scripts_are_measured_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("MIXED", 4), ("HANG", 3.0), ("SCRIPTS", 30), ("SETTLED", 10), ("FRESH", 2)):
+        monkeypatch.setattr(cad, name, value)
+    notes: list[str] = []
+    with Host() as host:
+        image = host.request("", "cad", None, None, "local", "local").image
+    figures = list(cad.run(image, {"plate": jobs.REFERENCE}, notes, Turns(1, warmup=0)))
+    assert notes == []
+    named = {figure.name: figure.value for figure in figures}
+    assert len(named) == len(figures) == 15
+    assert min(value for name, value in named.items() if not name.startswith("growth")) > 0
+
+
+def test_the_mix_is_what_it_says() -> None:
+    scripts = cad.mix(100)
+    assert scripts == cad.mix(100)
+    assert sum("while True" in script for script in scripts) == 1
+    kinds = Counter(re.sub(r"\d+", "N", script) for script in scripts)
+    assert sorted(kinds.values(), reverse=True)[:4] == [23, 23, 22, 22]
+    assert len(kinds) == 4 + 9 + 1
+
+
+def test_a_worker_that_hangs_is_replaced() -> None:
+    with Host() as host:
+        image = host.request("", "cad", None, None, "local", "local").image
+    with bare.workers("in-process", image, 1) as pool:
+        pool.tried(["while True:\n    pass\n", "raise ValueError\n"], 1, 1.0)
+        pool.run([jobs.REFERENCE], 1)
 
 
 def test_a_suite_gives_a_document_of_the_schema(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import queue
+import select
 import subprocess
 import sys
 import time
@@ -42,12 +43,16 @@ class Worker:
         if self._read() != "ready":
             raise SandboxFault(f"the unprotected {mode} worker did not start")
 
-    def run(self, source: str) -> float:
-        """Seconds as seen from here; raises SandboxFault if the script failed."""
+    def run(self, source: str, patience: float | None = None) -> float:
+        """Seconds as seen from here; raises SandboxFault if the script failed, TimeoutError if it hangs."""
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         began = time.perf_counter()
         self._process.stdin.write(json.dumps(source) + "\n")
         self._process.stdin.flush()
+        # One answer for one request: nothing of it is in the buffer yet.
+        if patience is not None and not select.select([self._process.stdout], [], [], patience)[0]:
+            raise TimeoutError
         told = self._read()
         took = time.perf_counter() - began
         try:
@@ -59,6 +64,11 @@ class Worker:
     def _read(self) -> str:
         assert self._process.stdout is not None
         return self._process.stdout.readline().strip()
+
+    def kill(self) -> None:
+        """End it though it hangs."""
+        self._process.kill()
+        self.close()
 
     def close(self) -> None:
         """End it."""
@@ -73,6 +83,7 @@ class Workers:
     """`size` of them behind one queue, as a pool of warm processes is used."""
 
     def __init__(self, mode: str, image: Image, size: int) -> None:
+        self._mode, self._image = mode, image
         self._free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         with ThreadPoolExecutor(size) as threads:
             self._all = list(threads.map(lambda _: Worker(mode, image), range(size)))
@@ -83,6 +94,25 @@ class Workers:
         """All of them, `at_once` at a time."""
         with ThreadPoolExecutor(at_once) as threads:
             list(threads.map(self._one, sources))
+
+    def tried(self, sources: Sequence[str], at_once: int, patience: float) -> None:
+        """As `run`, with scripts that may fail; who hangs is ended, and replaced by one that imports anew."""
+        with ThreadPoolExecutor(at_once) as threads:
+            list(threads.map(lambda source: self._try(source, patience), sources))
+
+    def _try(self, source: str, patience: float) -> None:
+        worker = self._free.get()
+        try:
+            worker.run(source, patience)
+        except TimeoutError:
+            worker.kill()
+            self._all.remove(worker)
+            worker = Worker(self._mode, self._image)
+            self._all.append(worker)
+        except SandboxFault:
+            pass
+        finally:
+            self._free.put(worker)
 
     def _one(self, source: str) -> None:
         worker = self._free.get()
@@ -123,6 +153,17 @@ def fresh(image: Image, sources: Sequence[str], at_once: int) -> None:
         list(threads.map(lambda source: _spawn(_command("once", image), source), sources))
 
 
+def fresh_tried(image: Image, sources: Sequence[str], at_once: int, patience: float) -> None:
+    """As `fresh`, with scripts that may fail, or are killed after `patience` seconds."""
+
+    def run(source: str) -> None:
+        with contextlib.suppress(SandboxFault, subprocess.TimeoutExpired):
+            _spawn(_command("once", image), source, patience)
+
+    with ThreadPoolExecutor(at_once) as threads:
+        list(threads.map(run, sources))
+
+
 def importing(image: Image) -> None:
     """A fresh process that imports CadQuery and nothing else."""
     packages = f"{image.root}{image.site_packages}"
@@ -141,10 +182,10 @@ def nothing(command: Sequence[str]) -> float:
     return took
 
 
-def _spawn(command: Sequence[str], source: str) -> None:
+def _spawn(command: Sequence[str], source: str, patience: float | None = None) -> None:
     ended = subprocess.run(
         command, input=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_ENVIRONMENT, cwd="/", text=True,
-        check=False,
+        check=False, timeout=patience,
     )  # fmt: skip
     if ended.returncode:
         raise SandboxFault(f"an unprotected process failed: {ended.stderr[-500:]}")

@@ -18,6 +18,12 @@ def memory() -> int:
     return sum(found[name] for name in MEMORY)
 
 
+def resident(pid: int) -> int:
+    """Bytes of a process that are its own and in memory (proc_pid_status(5), RssAnon)."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("RssAnon:"))
+
+
 def descendants(pid: int) -> int:
     """How many processes are below `pid`."""
     children: dict[int, list[int]] = {}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from casemate.bench import bare, growth, jobs, latency, peers, throughput
+from casemate.bench import bare, cad, growth, jobs, latency, peers, throughput
 from casemate.bench.commands import interpreter
 from casemate.bench.measure import Figure, Turns, ratio
 from casemate.control.host import Host, Stock
 from casemate.runtime.images import Image
 
-NAMES = ("latency", "throughput", "growth", "peers")
+NAMES = ("latency", "throughput", "growth", "peers", "cad")
 
 
 def run(name: str, image: Image, examples: Mapping[str, str], notes: list[str], turns: Turns) -> Iterator[Figure]:
@@ -24,8 +24,10 @@ def run(name: str, image: Image, examples: Mapping[str, str], notes: list[str], 
         yield from throughput.run(image, turns)
     elif name == "growth":
         yield from growth.run(turns)
-    else:
+    elif name == "peers":
         yield from _peers(notes, turns)
+    else:
+        yield from cad.run(image, examples, notes, turns)
 
 
 def _peers(notes: list[str], turns: Turns) -> Iterator[Figure]:

@@ -9,18 +9,22 @@ from casemate.cad.generators import Generator, Message, ModelError, Reply
 from casemate.cad.loop import Generation, Progress, generate, replay
 from casemate.cad.prompts import Prompts
 from casemate.cad.record import Attempt, Record
+from casemate.cad.reward import Judged, Reward, Scale
 
 __all__ = [
     "Attempt",
     "Checks",
     "Generation",
     "Generator",
+    "Judged",
     "Message",
     "ModelError",
     "Progress",
     "Prompts",
     "Record",
     "Reply",
+    "Reward",
+    "Scale",
     "generate",
     "replay",
 ]

@@ -48,6 +48,12 @@ class Checks:
         if set(self.symmetric) - set("xyz"):
             raise ValueError(f"symmetric {self.symmetric!r}: letters of x, y and z")
 
+    @property
+    def count(self) -> int:
+        """How many faults a part can have at most."""
+        single = (self.bounding_box, self.volume, self.solids, self.watertight or None, self.holes)
+        return sum(value is not None for value in single) + len(set(self.symmetric))
+
     def wishes(self) -> str:
         """The checks as sentences for the model; "" if there is none that it could not guess."""
         told = []
@@ -88,7 +94,7 @@ class Checks:
             found.append(Fault("watertight", "it is not watertight: a shell is open or a face is faulty"))
         if self.holes is not None and facts.holes != self.holes:
             found.append(Fault("holes", f"it has {facts.holes} round holes, not {self.holes}"))
-        for axis in self.symmetric:
+        for axis in sorted(set(self.symmetric)):
             if axis not in facts.symmetric:
                 found.append(Fault("symmetric", f"it is not symmetric across its middle along {axis}"))
         return tuple(found)

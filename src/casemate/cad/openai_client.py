@@ -24,7 +24,7 @@ BODY_BYTES = 8 << 20
 REPLY_CHARACTERS = 1 << 18
 """As many as a script may have bytes."""
 CONNECT, READ = 10.0, 60.0
-"""Seconds for a connection, and between two pieces of a response."""
+"""Seconds for a connection, and between two pieces of a response unless the caller says otherwise."""
 _PERMANENT = (
     openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError, openai.BadRequestError,
     openai.UnprocessableEntityError,
@@ -79,6 +79,15 @@ class ChatCompletions:
     seed: int | None = None
     most_tokens: int | None = None
     retries: int = 3
+    patience: float = READ
+    """Seconds between two pieces of a response."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for what no server could be asked with."""
+        if not self.base_url.startswith(("http://", "https://")):
+            raise ValueError(f"the model's address {self.base_url!r} begins with neither http:// nor https://")
+        if self.retries < 0 or not self.patience > 0:
+            raise ValueError("retries are 0 or more, and patience is more than 0 seconds")
 
     def __call__(self, messages: tuple[Message, ...], deadline: Deadline) -> Reply:
         """One reply; what was streamed until the connection broke or the deadline passed is a reply that is `cut`."""
@@ -98,13 +107,13 @@ class ChatCompletions:
         except (openai.APIError, httpx2.HTTPError, _TooLongError, ValueError) as error:
             if heard.text:
                 return heard.reply("cut")
-            raise ModelError(_told(error), permanent=isinstance(error, _PERMANENT)) from error
+            raise ModelError(_told(error, self.patience), permanent=isinstance(error, _PERMANENT)) from error
         if not heard.text:
             raise ModelError("the server's answer holds no text of a chat completion")
         return heard.reply()
 
     async def _stream(self, messages: tuple[Message, ...], heard: _Heard) -> None:
-        timeout = httpx2.Timeout(READ, connect=CONNECT)
+        timeout = httpx2.Timeout(self.patience, connect=CONNECT)
         async with openai.AsyncOpenAI(
             base_url=self.base_url, api_key=self.key, max_retries=self.retries, timeout=timeout,
             http_client=httpx2.AsyncClient(transport=_Bounded(), timeout=timeout, follow_redirects=False),
@@ -164,13 +173,13 @@ def _of(value: object, name: str, kind: type[_T]) -> _T | None:
     return found if type(found) is kind else None
 
 
-def _told(error: Exception) -> str:
+def _told(error: Exception, patience: float) -> str:
     if isinstance(error, _TooLongError):
         return f"the server's answer has more than {BODY_BYTES} bytes"
     if isinstance(error, openai.APIStatusError):
         return f"the server answered with status {error.status_code}"
     if isinstance(error, openai.APITimeoutError):
-        return f"the server said nothing for {READ:g} s"
+        return f"the server said nothing for {patience:g} s"
     if isinstance(error, openai.APIConnectionError):
         return f"the server cannot be reached: {error.__cause__ or error}"
     return f"the server's answer cannot be understood: {type(error).__name__}"

@@ -42,6 +42,10 @@ def _add_generate(actions: argparse._SubParsersAction[argparse.ArgumentParser]) 
     make.add_argument("--temperature", type=float, metavar="NUMBER")
     make.add_argument("--seed", type=int, metavar="NUMBER")
     make.add_argument("--max-tokens", type=int, metavar="NUMBER", help="of one answer")
+    make.add_argument("--retries", type=int, default=3, metavar="NUMBER", help="of a failed request (default: 3)")
+    make.add_argument(
+        "--patience", type=seconds, default=60.0, metavar="SECONDS", help="between pieces of an answer (default: 60)"
+    )
     make.add_argument("--attempts", type=int, default=4, metavar="NUMBER", help="at most (default: 4)")
     make.add_argument(
         "--deadline", type=seconds, default=120.0, metavar="SECONDS", help="for all of it together (default: 120)"
@@ -70,15 +74,15 @@ def main_generate(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
         if arguments.attempts < 1 or not arguments.request.strip():
             raise ValueError("at least one attempt and a prompt are needed")
+        from casemate.cad.openai_client import ChatCompletions  # its library takes half a second to import
+
+        model = ChatCompletions(
+            arguments.model, arguments.model_name, _key(arguments.key), arguments.temperature, arguments.seed,
+            arguments.max_tokens, arguments.retries, arguments.patience,
+        )  # fmt: skip
     except ValueError as error:
         raise Denied(str(error)) from None
     prompts = Prompts.load(arguments.prompts)
-    from casemate.cad.openai_client import ChatCompletions  # its library takes half a second to import
-
-    model = ChatCompletions(
-        arguments.model, arguments.model_name, _key(arguments.key), arguments.temperature, arguments.seed,
-        arguments.max_tokens,
-    )  # fmt: skip
     writable(arguments.out)
     with Host() as host, terminal.progress("starting", quiet=arguments.json) as progress:
         progress("template")

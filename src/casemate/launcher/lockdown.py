@@ -119,12 +119,12 @@ def see_guest_identity(_: Site) -> str:
 
 def capabilities(_: Site) -> None:
     syscalls.prctl(syscalls.PR_SET_SECUREBITS, syscalls.SECUREBITS_LOCKED)
-    syscalls.prctl(syscalls.PR_CAP_AMBIENT, syscalls.PR_CAP_AMBIENT_CLEAR_ALL)
     for capability in range(64):
         try:
             syscalls.prctl(syscalls.PR_CAPBSET_DROP, capability)
         except OSError:
             break  # EINVAL: past the last one that this kernel has
+    # The ambient ones go with these (capabilities(7)).
     syscalls.drop_capabilities()
 
 

@@ -78,9 +78,9 @@ def lists():
 
 def image_copies():
     """Private pages of a file of the image, each written to."""
-    paths = [os.path.join(d, n) for top in ("/usr/lib", "/usr/lib64") for d, _, ns in os.walk(top) for n in ns[:50]]
-    largest = max((path for path in paths if os.path.isfile(path)), key=os.path.getsize)
-    fd = os.open(largest, os.O_RDONLY)
+    tops = ["/usr/lib", *(f"/usr/lib/{name}" for name in os.listdir("/usr/lib") if "-linux-" in name)]
+    libraries = [entry for top in tops for entry in os.scandir(top) if entry.is_file()]
+    fd = os.open(max(libraries, key=lambda entry: entry.stat().st_size).path, os.O_RDONLY)
     size = os.fstat(fd).st_size
     rights = mmap.PROT_READ | mmap.PROT_WRITE
     take(lambda n: keep(touch(mmap.mmap(fd, size, flags=mmap.MAP_PRIVATE, prot=rights))), ASKED * MIB // size + 1)
