@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cad.steps import bomb, box, made
+from cad.steps import bomb, box, made, short
 
-import casemate
 from casemate import Host, Verdict
 from casemate.control.scoring import Settings
 
@@ -17,18 +16,6 @@ SETTINGS = Settings(points=200, seed=1, normalise="none", align="none")
 CUBE = box(10, 10, 10)
 PLATE = "cq.Workplane().box(40, 40, 5).faces('>Z').workplane().rarray(10, 10, 3, 3).hole(3)"
 SHELL = "cq.Workplane().box(1, 1, 1).faces('>Z').val()"
-
-
-def short(directory: Path, profile: str, **rows: float) -> str:
-    """The profile with less time for some stages."""
-    text = (Path(casemate.__file__).parent / "profiles" / f"{profile}.toml").read_text("utf-8")
-    lines = text.replace(f'name = "{profile}"', 'name = "short"').splitlines()
-    for row, seconds in rows.items():
-        [place] = [number for number, line in enumerate(lines) if line.startswith(f"{row} = ")]
-        lines[place] = f"{row} = {seconds}"
-    path = directory / "short.toml"
-    path.write_text("\n".join(lines), "utf-8")
-    return str(path)
 
 
 @pytest.mark.parametrize(

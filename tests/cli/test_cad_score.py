@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cad.steps import box, made
+from cad.steps import box, made, short
 from cli.command import casemate, document, inside
 
 from casemate import Host
@@ -69,11 +69,7 @@ def test_rows_with_difficulties(profile: str, tmp_path: Path, whole: dict[str, A
     )
     generated = lines(tmp_path / "gen.jsonl", {"id": "2", "source": "while True: pass\n", "model": "m"},
                       {"id": "1", "source": CUBE}, {"id": "3", "source": CUBE})  # fmt: skip
-    limited = profile if profile != "cad" else str(tmp_path / "quick.toml")
-    if profile == "cad":
-        from cad.test_score_attacks import short
-
-        limited = short(tmp_path, profile, wall_time=15.0, cpu_time=3.0, time_to_live=60.0)
+    limited = short(tmp_path, profile, cpu_time=4.0)
     done = casemate(
         "cad", "score", generated, "--reference", reference, "--profile", limited, "--protocol", "cadprompt",
         "--points", "500", "--json",
@@ -82,7 +78,7 @@ def test_rows_with_difficulties(profile: str, tmp_path: Path, whole: dict[str, A
     assert [(one["id"], one["state"], one["reason"]) for one in found["scores"]] == [
         ("1", "valid", ""), ("2", "invalid", found["scores"][1]["reason"]), ("3", "unscored", "reference"),
     ]  # fmt: skip
-    assert found["scores"][1]["reason"] in ("cpu_time", "wall_time")
+    assert found["scores"][1]["reason"] in ("cpu_time", "signaled")
     assert list(found["by_difficulty"]) == ["easy", "hard"]
     assert found["by_difficulty"]["easy"]["validity_rate"] == 1
     hard = found["by_difficulty"]["hard"]
