@@ -26,7 +26,7 @@ from casemate.control.host import Host
 from casemate.control.leases import LOCAL
 from casemate.control.runs import Cancellation
 from casemate.control.scoring import Comparison, Settings, Size
-from casemate.errors import Busy, SandboxFault
+from casemate.errors import Busy, Denied, SandboxFault
 from casemate.model import Reason, RunResult, Verdict
 
 _SETTINGS = 4096
@@ -82,7 +82,7 @@ def score(
 ) -> Scores:  # fmt: skip
     """Score every pair, `jobs` at a time; `settings` stand for the protocol's.
 
-    Raises Denied for a bad profile or host and OSError for a reference that cannot be opened; what is wrong with a
+    Raises Denied for a bad profile or host, and OSError for a reference that cannot be opened; what is wrong with a
     generated shape, or with what a reference holds, is in its score.
     """
     if type(jobs) is not int or jobs < 1:
@@ -124,6 +124,8 @@ class _Scorer:
         self._stopped = False
         # A bad profile or host is refused before anything runs.
         request = host.request("", profile, None, None, LOCAL, LOCAL)
+        if request.program:
+            raise Denied(f"profile {profile!r} is for plain programs: shapes are scored under a CAD profile")
         self._limits = request.plan.profile.limits
 
     def all(self, pairs: Iterable[Pair], jobs: int) -> Iterator[Score]:

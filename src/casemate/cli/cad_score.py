@@ -18,6 +18,7 @@ from casemate.cli import cad_documents, documents, terminal
 from casemate.cli.run import writable
 from casemate.cli.status import FAILED, FAULT, WELL
 from casemate.control.host import Host
+from casemate.errors import Denied
 
 _ROWS = (
     ("Chamfer distance ×10³", "chamfer", 1e3), ("point cloud distance", "point_cloud", 1),
@@ -60,14 +61,15 @@ def main(arguments: argparse.Namespace) -> int:
         plots.require()
         writable(arguments.plots)
     found = pairs.match(arguments.generated, arguments.reference)
-    jobs = len(os.sched_getaffinity(0)) if arguments.jobs is None else max(1, arguments.jobs)
+    jobs = len(os.sched_getaffinity(0)) if arguments.jobs is None else arguments.jobs
+    if jobs < 1:
+        raise Denied(f"--jobs {jobs}: at least one is needed")
     columns = (TextColumn("scoring"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with (
         Host() as host,
         Progress(*columns, console=terminal.err, disable=arguments.json or not terminal.watched()) as bar,
     ):
         task = bar.add_task("", total=len(found))
-        host.warm(arguments.profile)
         scores = score(
             host, found, by=chosen, settings=settings, profile=arguments.profile, jobs=jobs,
             progress=lambda _: bar.advance(task),
