@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from casemate.control.scoring import Comparison, of_report
 from casemate.model import Verdict
@@ -134,3 +136,17 @@ def test_noise_ends_the_report_where_it_begins(noise: bytes) -> None:
     one = found(REFERENCE, GENERATED, noise, DISTANCES, OVERLAP)
     assert (one.fault, one.distances, one.overlap) == ("", None, None)
     assert "record 2" in one.message
+
+
+RECORDS = st.sampled_from([framed(record) for record in HONEST]) | st.binary(max_size=40)
+FACTS = st.sampled_from([ended(), ended("signaled", signal=11), ended("limit", limit="wall_time"), ended("lost")])
+
+
+@given(st.lists(RECORDS, max_size=8).map(b"".join), FACTS)
+def test_no_report_raises_and_what_has_a_score_has_both_sizes(data: bytes, facts: Ended) -> None:
+    one = of_report(facts, score_report.parse(data))
+    if one.distances is not None or one.overlap is not None:
+        assert one.fault == ""
+    if one.fault == "":
+        assert one.reference is not None
+        assert one.generated is not None

@@ -69,5 +69,7 @@ def _in(one: Any, group: str, groups: list[str]) -> bool:
 
 def _label(scores: Scores, group: str) -> str:
     found = scores.by_difficulty.get(group, scores.overall)
-    name = group or ("without one" if scores.by_difficulty else "all")
-    return f"{name}: {found.valid} valid of {found.valid + found.invalid}"
+    name = group or ("no difficulty" if scores.by_difficulty else "all")
+    shown = "".join(character if character.isprintable() else "?" for character in name)
+    # First the numbers: a label that begins with an underscore would be left out of the legend.
+    return f"{found.valid} valid of {found.valid + found.invalid}: {shown}"
