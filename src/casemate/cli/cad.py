@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from casemate.cad import Checks, Generation, Progress, Prompts, Record, generate, replay
-from casemate.cli import cad_documents, documents, terminal
+from casemate.cli import cad_documents, cad_score, documents, terminal
 from casemate.cli.run import Tightened, seconds, writable, write_file
 from casemate.cli.status import FAILED, WELL
 from casemate.control.host import Host
@@ -18,13 +18,14 @@ RECORD = "record.json"
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Its arguments."""
-    parser = commands.add_parser("cad", help="have a model write a part, and repair it")
+    parser = commands.add_parser("cad", help="have a model write a part, and repair it; score parts")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     _add_generate(actions)
     again = actions.add_parser("replay", help="run the scripts of a record again, without a model")
     again.add_argument("record", type=Path, help="a record.json that `cad generate` wrote")
     again.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
     again.set_defaults(command=main_replay)
+    cad_score.add(actions)
 
 
 def _add_generate(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
