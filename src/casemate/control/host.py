@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from casemate.control import mapping, outcomes, runs, scoring
+from casemate.control import mapping, outcomes, outlining, runs, scoring
 from casemate.control.deadline import Deadline
 from casemate.control.leases import LOCAL, Leases
 from casemate.control.places import default_state, default_stores
@@ -258,6 +258,15 @@ class Host:
         return scoring.compare(
             request, settings, self._leases, lambda: self.ground(request), cancellation or runs.Cancellation()
         )
+
+    @capacity.descriptors()
+    def outline(self, part: bytes, profile: str = "cad") -> outlining.Outline:
+        """The visible edges of a STEP file's part, drawn in a sandbox (`casemate.cad.picture` makes pictures of it).
+
+        Raises Denied, Busy, SandboxFault; a part that cannot be drawn gives no lines.
+        """
+        request = self.request("", profile, {outlining.PART: part}, None, LOCAL, LOCAL)
+        return outlining.outline(request, self._leases, lambda: self.ground(request))
 
     def ground(self, request: runs.Request, patience: float | None = None) -> Standing:
         """The room for a request with its warm template (see `Rooms.standing`); its `release` is the caller's."""
