@@ -172,15 +172,16 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
             with Output(directory) as output:
                 for done in Batch(Runs(), TERMS, output, Cache(tmp_path / "c")).done(given, 2):
                     if keep:
-                        held.append(done)
+                        held.append(done.row)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
 
     peak(500, keep=False)
     few, many = peak(1_000, keep=False), peak(10_000, keep=False)
-    assert many < few + (1 << 19)
-    assert peak(3_000, keep=True) > few + (1 << 19)
+    waiting = 2 << 20  # what may wait for the consumer (flow.AHEAD, EACH), which is not always as much
+    assert many < few + waiting
+    assert peak(6_000, keep=True) > few + waiting
 
 
 def interrupted(run: Runs, given: Iterator[Row], directory: Path, cache: Path | None, after: int) -> None:
