@@ -103,14 +103,16 @@ class Tally:
 
 
 def _show(found: documents.MapDocument) -> None:
-    rate = f" ({found.rows / found.seconds:,.1f} a second)" if found.seconds else ""
+    made = found.rows - found.resumed
+    rate = f" ({made / found.seconds:,.1f} a second)" if found.seconds and made else ""
     style = "green" if found.exit_status == WELL else "yellow"
     terminal.say(f"{found.rows:,} rows in {found.seconds:,.1f} s{rate}, {found.ok:,} ok", style)
     for name, count in found.counts.items():
         if name != "ok":
             terminal.say(f"  {name}: {count:,}")
     if found.cached or found.resumed:
-        terminal.say(f"  {found.cached:,} from the cache, {found.resumed:,} there from a map that was broken off")
+        resumed = f"{found.resumed:,} there from a map that was broken off"
+        terminal.say(f"  {found.cached:,} from the cache, {resumed}; {found.ran:,} ran")
     terminal.say(f"  {found.results}")
     if found.cache_fault:
         terminal.complain(f"casemate: results were not kept: {found.cache_fault}")
