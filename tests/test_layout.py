@@ -27,6 +27,8 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "egress": (frozenset({"model", "errors", "policy"}), frozenset()),
     "control": (frozenset({"model", "errors", "policy", "runtime", "egress"}), frozenset({"platformdirs", "pydantic"})),
     "api": (frozenset({"model", "errors", "policy", "control"}), frozenset({"pydantic"})),
+    "batch/parquet": (frozenset({"batch", "errors"}), frozenset({"pyarrow"})),
+    "batch": (frozenset({"model", "errors", "control"}), frozenset({"pydantic"})),
     "cad": (frozenset({"model", "errors", "policy", "control"}), frozenset({"httpx2", "openai", "pydantic"})),
     # Its programs import the libraries, in a sandbox: reach/inside.
     "reach": (frozenset({"model", "errors", "gate", "control", "runtime"}), frozenset({"pydantic"})),
@@ -54,6 +56,7 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
                 "egress",
                 "control",
                 "api",
+                "batch",
                 "cad",
                 "reach",
                 "verify",
