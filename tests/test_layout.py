@@ -19,7 +19,7 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "policy": (frozenset({"model", "errors"}), frozenset({"pydantic"})),
     "gate": (frozenset({"model", "errors"}), frozenset()),
     "launcher": (frozenset(), frozenset()),
-    "guest": (frozenset({"gate", "model"}), frozenset({"OCP", "build123d", "cadquery", "numpy"})),
+    "guest": (frozenset({"gate", "model"}), frozenset({"OCP", "build123d", "cadquery", "numpy", "scipy"})),
     "runtime": (
         frozenset({"model", "errors", "launcher.spec", "launcher.syscalls"}),
         frozenset({"pydantic", "pyseccomp"}),
@@ -29,7 +29,10 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "api": (frozenset({"model", "errors", "policy", "control"}), frozenset({"pydantic"})),
     "batch/parquet": (frozenset({"batch", "errors"}), frozenset({"pyarrow"})),
     "batch": (frozenset({"model", "errors", "control"}), frozenset({"pydantic"})),
-    "cad": (frozenset({"model", "errors", "policy", "control"}), frozenset({"httpx2", "openai", "pydantic"})),
+    "cad": (
+        frozenset({"model", "errors", "policy", "control"}),
+        frozenset({"httpx2", "matplotlib", "openai", "pydantic"}),
+    ),
     # Its programs import the libraries, in a sandbox: reach/inside.
     "reach": (frozenset({"model", "errors", "gate", "control", "runtime"}), frozenset({"pydantic"})),
     # It looks at sandboxes from outside, with libseccomp's tables and kernel calls that Python lacks; its harness makes

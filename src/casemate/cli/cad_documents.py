@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 from casemate.cad.checks import Fault as CheckFault
 from casemate.cad.loop import Generation, Replayed
+from casemate.cad.protocols import protocol
+from casemate.cad.score import Score, Scores
+from casemate.cad.summaries import Summary
+from casemate.control.scoring import Settings
 from casemate.model import Outcome, Part
 
 
@@ -57,6 +61,24 @@ class ReplayDocument:
     exit_status: int
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreDocument:
+    """`casemate cad score`: each score in the references' order, summed up over all and by difficulty.
+
+    `plots` is metric → path of its picture, where any were asked for.
+    """
+
+    protocol: str
+    source: str
+    settings: Settings
+    profile: str
+    scores: tuple[Score, ...]
+    overall: Summary
+    by_difficulty: dict[str, Summary]
+    plots: dict[str, str]
+    exit_status: int
+
+
 def of_generation(made: Generation, paths: dict[str, str], exit_status: int) -> GenerationDocument:
     """What came of a prompt."""
     attempts = tuple(
@@ -78,3 +100,11 @@ def of_replay(found: tuple[Replayed, ...], exit_status: int) -> ReplayDocument:
         tuple(ReplayedDocument(one.number, one.result.outcome, one.faults, one.difference) for one in found),
         exit_status,
     )
+
+
+def of_scores(scores: Scores, plots: dict[str, str], exit_status: int) -> ScoreDocument:
+    """All scores."""
+    return ScoreDocument(
+        scores.protocol, protocol(scores.protocol).source, scores.settings, scores.profile, scores.scores,
+        scores.overall, scores.by_difficulty, plots, exit_status,
+    )  # fmt: skip

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from casemate.batch import MapRow
 from casemate.bench.measure import Figure
 from casemate.bench.report import Machine
-from casemate.cli.cad_documents import GenerationDocument, ReplayDocument
+from casemate.cli.cad_documents import GenerationDocument, ReplayDocument, ScoreDocument
 from casemate.cli.gate_documents import GateUpdateDocument
 from casemate.cli.policy_documents import (
     PolicyDiffDocument,
@@ -234,6 +234,7 @@ Document = (
     | GateUpdateDocument
     | GenerationDocument
     | ReplayDocument
+    | ScoreDocument
     | ErrorDocument
 )
 

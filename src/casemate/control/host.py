@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from casemate.control import mapping, outcomes, runs
+from casemate.control import mapping, outcomes, outlining, runs, scoring
 from casemate.control.deadline import Deadline
 from casemate.control.leases import LOCAL, Leases
 from casemate.control.places import default_state, default_stores
@@ -243,6 +243,30 @@ class Host:
             return self.ground(request, None if request.deadline is None else request.deadline.left())
 
         return runs.run(request, self._leases, standing, cancellation, progress)
+
+    @capacity.descriptors()
+    def compare(
+        self, generated: Sequence[bytes], reference: bytes, settings: scoring.Settings, profile: str = "cad",
+        cancellation: runs.Cancellation | None = None, *, limits: Mapping[str, float] | None = None,
+    ) -> scoring.Comparison:  # fmt: skip
+        """Compare a generated shape, given as one or several STEP files, with a reference (see `casemate.cad.score`).
+
+        Raises Denied, Busy, SandboxFault; what is wrong with the files is in the comparison.
+        """
+        files = scoring.inputs(tuple(generated), reference)
+        request = self.request("", profile, files, None, LOCAL, LOCAL, limits=limits)
+        return scoring.compare(
+            request, settings, self._leases, lambda: self.ground(request), cancellation or runs.Cancellation()
+        )
+
+    @capacity.descriptors()
+    def outline(self, part: bytes, profile: str = "cad") -> outlining.Outline:
+        """The visible edges of a STEP file's part, drawn in a sandbox (`casemate.cad.picture` makes pictures of it).
+
+        Raises Denied, Busy, SandboxFault; a part that cannot be drawn gives no lines.
+        """
+        request = self.request("", profile, {outlining.PART: part}, None, LOCAL, LOCAL)
+        return outlining.outline(request, self._leases, lambda: self.ground(request))
 
     def ground(self, request: runs.Request, patience: float | None = None) -> Standing:
         """The room for a request with its warm template (see `Rooms.standing`); its `release` is the caller's."""

@@ -15,25 +15,21 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 
 from casemate.control import outcomes, programs, rendered
 from casemate.control.deadline import Deadline
+from casemate.control.execution import Work, execute
 from casemate.control.leases import LOCAL, Leases
-from casemate.errors import SandboxFault
 from casemate.model import Artifact, Limit, Notice, Part, Reason, RunResult, Stream
 from casemate.policy import Plan
-from casemate.policy.limits import applicable
 from casemate.runtime import artifacts, report, workspace
-from casemate.runtime.connection import Finished, NotBegun
+from casemate.runtime.connection import Finished
 from casemate.runtime.images import Image
-from casemate.runtime.rooms import Ended, GuestJob, Standing
+from casemate.runtime.rooms import Ended, Standing
 
 SCRIPT, CHECK, INSPECT = "casemate.guest.script:run", "casemate.guest.script:check", "casemate.guest.inspect:run"
 PROGRAM = "casemate.guest.program:run"
-TRIES = 4
-"""How often a job is given away of which not a byte was read."""
 OUTPUT = "out"
 """Where a job leaves its files, below its directory."""
 
@@ -206,7 +202,6 @@ def _execute(
     inspecting: tuple[report.HandoverRecord, Mapping[str, Artifact]] | None,
 ) -> Executed:  # fmt: skip
     """One sandbox, one execution: build, run, stop, collect, let go."""
-    profile = request.plan.profile
     if inspecting is None:
         source, inputs = request.source, dict(request.inputs)
         stage, entry = ("check", CHECK) if request.check_only else ("script", PROGRAM if request.program else SCRIPT)
@@ -219,67 +214,17 @@ def _execute(
         )
         source, inputs = b"", {"manifest.json": manifest.encode(), **{n: a.data for n, a in files.items()}}
         stage, entry = "inspect", INSPECT
-    gated = request.gated and inspecting is None
-    with workspace.sealed(source, *inputs.values()) as descriptors:
-
-        def attempt(ground: Standing, name: str) -> Finished:
-            job = GuestJob(
-                id=name, stage=stage, gate=profile.gate.rules if request.gated else None, workdir=f"/tmp/job-{name}",
-                inputs=tuple(inputs), address_space=applicable(profile.stages.gate_memory), address_space_after=0,
-                cpu_after=0, budgets=rendered.budgets(request.plan),
-            )  # fmt: skip
-            future = ground.start(
-                name=name, entry=entry, job=job, walls=rendered.walls(request.plan, traced=request.traced),
-                bounds=rendered.bounds(request.plan), gated=gated, deadline=end, descriptors=descriptors,
-                started=lambda: progress("script" if inspecting is None else "step"),
-            )  # fmt: skip
-            return _wait(future, lambda: ground.connection.cancel(name), cancellation)
-
-        def elsewhere(number: int) -> Finished:
-            """Making another room is not the program's time."""
-            nonlocal end
-            failed = time.monotonic()
-            try:
-                other = again()
-            except TimeoutError as error:
-                raise SandboxFault(str(error)) from None
-            end += time.monotonic() - failed
-            end = min(end, request.deadline.at) if request.deadline else end
-            try:
-                return attempt(other, f"{name}-again-{number}")
-            finally:
-                other.release()
-
-        finished = None
-        for number in range(TRIES):
-            try:
-                finished = elsewhere(number) if number else attempt(ground, name)
-                break
-            except NotBegun:
-                # The room fell between the asking and the answer, or is about to be known to have fallen.
-                if number == TRIES - 1:
-                    raise
-        assert finished is not None
+    work = Work(
+        stage, entry, source, inputs, rendered.budgets(request.plan), gated=request.gated and inspecting is None
+    )  # fmt: skip
+    finished = execute(
+        request, work, ground, again, name, end, cancellation,
+        lambda: progress("script" if inspecting is None else "step"),
+    )  # fmt: skip
     try:
         return _collect(finished, request, request.claimed or inspecting is not None)
     finally:
         finished.close()
-
-
-def _wait(future: Future[Finished], cancel: Callable[[], None], cancellation: Cancellation) -> Finished:
-    """The keeper's facts. If this thread is interrupted the job is killed, and waited for, before that goes on."""
-    cancellation.watch(cancel)
-    try:
-        return future.result()
-    except (SandboxFault, CancelledError):
-        raise
-    except BaseException:
-        cancel()
-        with contextlib.suppress(SandboxFault):
-            future.result(30.0).close()
-        raise
-    finally:
-        cancellation.watch(None)
 
 
 def _collect(finished: Finished, request: Request, inspected: bool) -> Executed:

@@ -8,7 +8,7 @@ are claims. Parsing stops at the first byte that does not fit, and says so; what
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
@@ -26,12 +26,14 @@ BrepName = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,4}-[0-9]{1,5}\.br
 StepName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\.step$")]
 
 
-class _Record(BaseModel):
+class Strict(BaseModel):
+    """A record: its members, of their types, and no others."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
     omitted: Annotated[int, Field(ge=0)] = 0
 
 
-class GateRecord(_Record):
+class GateRecord(Strict):
     """The gate's verdict."""
 
     kind: Literal["gate"]
@@ -41,7 +43,7 @@ class GateRecord(_Record):
     seconds: Seconds
 
 
-class StageRecord(_Record):
+class StageRecord(Strict):
     """A stage began or ended."""
 
     kind: Literal["stage"]
@@ -50,7 +52,7 @@ class StageRecord(_Record):
     seconds: Seconds = 0.0
 
 
-class NoticeRecord(_Record):
+class NoticeRecord(Strict):
     """A notice."""
 
     kind: Literal["notice"]
@@ -59,7 +61,7 @@ class NoticeRecord(_Record):
     line: Line = 0
 
 
-class ErrorRecord(_Record):
+class ErrorRecord(Strict):
     """An exception."""
 
     kind: Literal["error"]
@@ -72,14 +74,14 @@ class ErrorRecord(_Record):
     hint: Text
 
 
-class SolidFile(_Record):
+class SolidFile(Strict):
     """One shape that was handed over."""
 
     name: Text
     file: BrepName
 
 
-class HandedPart(_Record):
+class HandedPart(Strict):
     """One part that was handed over."""
 
     name: PartName
@@ -88,14 +90,14 @@ class HandedPart(_Record):
     files: Annotated[tuple[SolidFile, ...], Field(min_length=1)]
 
 
-class HandoverRecord(_Record):
+class HandoverRecord(Strict):
     """What the script's process left in its job directory."""
 
     kind: Literal["handover"]
     parts: Annotated[tuple[HandedPart, ...], Field(min_length=1)]
 
 
-class NoPartsRecord(_Record):
+class NoPartsRecord(Strict):
     """Nothing to hand over."""
 
     kind: Literal["noparts"]
@@ -103,7 +105,7 @@ class NoPartsRecord(_Record):
     message: Text
 
 
-class PartRecord(_Record):
+class PartRecord(Strict):
     """What the second stage found of one part."""
 
     kind: Literal["part"]
@@ -119,6 +121,7 @@ Record = Annotated[
     Field(discriminator="kind"),
 ]
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,13 @@ class Report:
 
 def parse(data: bytes) -> Report:
     """Parse what was kept of a report; never raises."""
-    records: list[Record] = []
+    records, damaged = read(data, _RECORD)
+    return Report(records, damaged)
+
+
+def read(data: bytes, kinds: TypeAdapter[_T]) -> tuple[tuple[_T, ...], str]:
+    """The records up to the first that does not fit, and why that does not, or ""; never raises."""
+    records: list[_T] = []
     offset = 0
     damaged = ""
     while offset < len(data):
@@ -195,10 +204,10 @@ def parse(data: bytes) -> Report:
             damaged = f"more than {MAX_RECORDS} records"
         else:
             try:
-                records.append(_RECORD.validate_json(body))
+                records.append(kinds.validate_json(body))
             except (ValidationError, ValueError, RecursionError) as error:
                 damaged = f"record {len(records)}: {str(error)[:500]}"
         if damaged:
             break
         offset += 4 + size
-    return Report(tuple(records), damaged)
+    return tuple(records), damaged
