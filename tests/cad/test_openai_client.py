@@ -6,10 +6,12 @@ import contextlib
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -91,6 +93,68 @@ def test_somebody_elses_json_is_no_reply(answer: Any, tmp_path: Path) -> None:
 def test_nobody_there_is_an_error() -> None:
     with pytest.raises(ModelError, match="cannot be reached"):
         ask("http://127.0.0.1:9/v1", retries=0)
+
+
+@pytest.mark.parametrize("key", ["hunter2\nhunter3", "hunter2 ", "schlüssel", "hunter2\x00", ""])
+def test_a_key_that_no_header_can_hold_is_refused_unseen(key: str) -> None:
+    with pytest.raises(ValueError, match="key is empty, or has") as caught:
+        ChatCompletions("http://127.0.0.1:9/v1", "m", key)
+    assert "hunter" not in str(caught.value)
+
+
+class Asked(BaseHTTPRequestHandler):
+    """Refuses, and tells what it was sent."""
+
+    sent: ClassVar[list[dict[str, str]]] = []
+    status = 404
+
+    def do_POST(self) -> None:
+        """One refusal, which names the key."""
+        self.sent.append({name.lower(): value for name, value in self.headers.items()})
+        told = {"message": f"no model m for {self.headers['Authorization']}\n" + "x" * 5000}
+        data = json.dumps({"error": told}).encode()
+        self.send_response(self.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+@contextlib.contextmanager
+def refusing(status: int) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """The address of a server that refuses with this status, and the headers that it gets."""
+    handler = type("Refusing", (Asked,), {"sent": [], "status": status})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1", handler.sent
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize("name", ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY", "OPENAI_API_KEY"])
+def test_nothing_of_the_environment_is_sent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "hunter2")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Secret: hunter2")
+    with refusing(404) as (url, sent), pytest.raises(ModelError):
+        ask(url, key="sk-given")
+    assert [one["authorization"] for one in sent] == ["Bearer sk-given"]
+    assert "hunter2" not in str(sent)
+
+
+def test_what_the_server_says_is_told_without_the_key() -> None:
+    with refusing(404) as (url, _), pytest.raises(ModelError) as caught:
+        ask(url, key="hunter2")
+    told = str(caught.value)
+    assert told.startswith("the server answered with status 404: no model m for Bearer … xxx")
+    assert len(told) < 300
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_where_it_is_about_the_key_nothing_is_told(status: int) -> None:
+    with refusing(status) as (url, _), pytest.raises(ModelError) as caught:
+        ask(url, key="hunter2")
+    assert str(caught.value) == f"the server answered with status {status}"
 
 
 def test_the_key_is_shown_nowhere(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 from cad.test_openai_client import CODE, served
 from cli.command import casemate, document
 
+from casemate.cli import terminal
+
 BAD = "```python\nimport os\n```\n"
 
 
@@ -48,6 +50,7 @@ def test_without_a_part_it_ends_with_1_and_says_why(tmp_path: Path, profile: str
         (("--key", "env:NO_SUCH_VARIABLE"), "not set"),
         (("--attempts", "0"), "at least one"),
         (("--symmetric", "q"), "symmetric"),
+        (("--profile", "python"), "CAD profile"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_asked(
@@ -56,3 +59,33 @@ def test_what_is_wrong_is_said_before_anything_is_asked(
     found = document(generate("http://127.0.0.1:9/v1", tmp_path, *more, "--json"), "ErrorDocument", whole, 3)
     assert words in found["message"]
     assert "sk-secret" not in json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"), [(b"sk-secret\nsk-other\n", "line break"), (b"", "empty"), (b"sk-secret\xff", "not UTF-8")]
+)
+def test_a_file_that_holds_no_key_is_refused_unseen(
+    content: bytes, why: str, tmp_path: Path, whole: dict[str, Any]
+) -> None:
+    (tmp_path / "key").write_bytes(content)
+    done = generate("http://127.0.0.1:9/v1", tmp_path / "out", "--key", f"file:{tmp_path / 'key'}", "--json")
+    found = document(done, "ErrorDocument", whole, 3)
+    assert why in found["message"]
+    assert "sk-" not in done.stdout + done.stderr
+
+
+def test_a_template_that_is_not_text_is_refused(tmp_path: Path, whole: dict[str, Any]) -> None:
+    (tmp_path / "first.txt").write_bytes(b"\xff")
+    done = generate("http://127.0.0.1:9/v1", tmp_path / "out", "--prompts", tmp_path, "--json")
+    assert "not UTF-8" in document(done, "ErrorDocument", whole, 3)["message"]
+
+
+def test_a_box_of_two_numbers_is_usage(tmp_path: Path) -> None:
+    done = generate("http://127.0.0.1:9/v1", tmp_path, "--box", "1,2")
+    assert done.returncode == 2
+    assert "3 numbers" in done.stderr
+
+
+def test_a_picture_keeps_its_shape_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal.draw(" a\n b\n\x1b")
+    assert capsys.readouterr().out == " a\n b\n\\x1b\n"

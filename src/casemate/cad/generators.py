@@ -7,6 +7,9 @@ from typing import Literal, Protocol
 
 from casemate.control.deadline import Deadline
 
+NO_KEY = "none"
+"""Sent as the key where a server needs none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

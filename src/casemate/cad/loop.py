@@ -20,6 +20,7 @@ from casemate.cad.prompts import Prompts
 from casemate.cad.record import Attempt, Record, Run, digest
 from casemate.control.deadline import Deadline
 from casemate.control.host import Host
+from casemate.errors import Denied
 from casemate.model import Artifact, Part, RunResult
 
 ATTEMPTS, DEADLINE = 4, 120.0
@@ -96,6 +97,8 @@ class _Loop:
         self._best: tuple[int, RunResult, Part] | None = None
         # What is refused is refused before the model is asked.
         self._plan = host.request("", profile, None, None, "local", "local", limits=limits)
+        if self._plan.program:
+            raise Denied(f"profile {profile!r} is for plain programs: parts are made under a CAD profile")
 
     def run(self) -> Generation:
         wishes = self._checks.wishes()

@@ -16,7 +16,7 @@ import httpx2
 import openai
 from openai.types.chat import ChatCompletionMessageParam
 
-from casemate.cad.generators import Message, ModelError, Reply
+from casemate.cad.generators import NO_KEY, Message, ModelError, Reply
 from casemate.control.deadline import Deadline
 
 BODY_BYTES = 8 << 20
@@ -30,6 +30,13 @@ _PERMANENT = (
     openai.UnprocessableEntityError,
 )  # fmt: skip
 
+
+_SENT = frozenset(
+    ("host", "accept", "accept-encoding", "connection", "authorization", "content-type", "content-length", "user-agent")
+)
+"""Headers of a request: the library adds what it finds in the environment (OPENAI_ORG_ID, …), for whatever server."""
+_TOLD = 200
+"""Characters of a server's own error message."""
 
 _T = TypeVar("_T")
 
@@ -55,9 +62,11 @@ class _Counted(httpx2.AsyncByteStream):
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """Ends a response that does not end itself."""
+    """Sends nothing that nobody asked for, and ends a response that does not end itself."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        for name in set(request.headers) - _SENT:
+            del request.headers[name]
         response = await super().handle_async_request(request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Counted(response.stream)
@@ -74,7 +83,7 @@ class ChatCompletions:
 
     base_url: str
     model: str
-    key: str = field(default="none", repr=False)
+    key: str = field(default=NO_KEY, repr=False)
     temperature: float | None = None
     seed: int | None = None
     most_tokens: int | None = None
@@ -88,6 +97,8 @@ class ChatCompletions:
             raise ValueError(f"the model's address {self.base_url!r} begins with neither http:// nor https://")
         if self.retries < 0 or not self.patience > 0:
             raise ValueError("retries are 0 or more, and patience is more than 0 seconds")
+        if not self.key or not all("!" <= character <= "~" for character in self.key):
+            raise ValueError("the model's key is empty, or has a blank, a line break or another character than ASCII")
 
     def __call__(self, messages: tuple[Message, ...], deadline: Deadline) -> Reply:
         """One reply; what was streamed until the connection broke or the deadline passed is a reply that is `cut`."""
@@ -107,7 +118,10 @@ class ChatCompletions:
         except (openai.APIError, httpx2.HTTPError, _TooLongError, ValueError) as error:
             if heard.text:
                 return heard.reply("cut")
-            raise ModelError(_told(error, self.patience), permanent=isinstance(error, _PERMANENT)) from error
+            told = _told(error, self.patience)
+            if self.key != NO_KEY:
+                told = told.replace(self.key, "…")
+            raise ModelError(told, permanent=isinstance(error, _PERMANENT)) from error
         if not heard.text:
             raise ModelError("the server's answer holds no text of a chat completion")
         return heard.reply()
@@ -173,11 +187,20 @@ def _of(value: object, name: str, kind: type[_T]) -> _T | None:
     return found if type(found) is kind else None
 
 
+def _message(error: openai.APIStatusError) -> str:
+    """What the server says of it; nothing where it may speak of the key."""
+    found = error.body.get("message") if isinstance(error.body, dict) else None
+    if not isinstance(found, str) or isinstance(error, (openai.AuthenticationError, openai.PermissionDeniedError)):
+        return ""
+    flat = " ".join(found[: 4 * _TOLD].split())
+    return f": {flat}" if len(flat) <= _TOLD else f": {flat[:_TOLD]} …"
+
+
 def _told(error: Exception, patience: float) -> str:
     if isinstance(error, _TooLongError):
         return f"the server's answer has more than {BODY_BYTES} bytes"
     if isinstance(error, openai.APIStatusError):
-        return f"the server answered with status {error.status_code}"
+        return f"the server answered with status {error.status_code}{_message(error)}"
     if isinstance(error, openai.APITimeoutError):
         return f"the server said nothing for {patience:g} s"
     if isinstance(error, openai.APIConnectionError):

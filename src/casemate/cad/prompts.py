@@ -41,12 +41,18 @@ class Prompts:
 
     @classmethod
     def load(cls, directory: Path | None = None) -> Prompts:
-        """The shipped ones, replaced by those of `system.txt`, `first.txt` and `repair.txt` that a directory has."""
+        """The shipped ones, replaced by those of `system.txt`, `first.txt` and `repair.txt` that a directory has.
+
+        Raises Denied, OSError.
+        """
         texts = {}
         for name in NAMES:
             own = directory / f"{name}.txt" if directory is not None else None
             shipped = resources.files("casemate.cad").joinpath("prompts", f"{name}.txt")
-            texts[name] = (own if own is not None and own.exists() else shipped).read_text("utf-8")
+            try:
+                texts[name] = (own if own is not None and own.exists() else shipped).read_text("utf-8")
+            except UnicodeDecodeError:
+                raise Denied(f"{own} is not UTF-8") from None
         if directory is not None and not any((directory / f"{name}.txt").exists() for name in NAMES):
             raise Denied(f"{directory} has none of {', '.join(f'{name}.txt' for name in NAMES)}")
         return cls(**texts)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from casemate.cad import Checks, Generation, Progress, Prompts, Record, generate, picture, replay
+from casemate.cad.generators import NO_KEY
 from casemate.cli import cad_documents, cad_score, documents, terminal
 from casemate.cli.run import Tightened, seconds, writable, write_file
 from casemate.cli.status import FAILED, WELL
@@ -55,7 +56,9 @@ def _add_generate(actions: argparse._SubParsersAction[argparse.ArgumentParser]) 
     make.add_argument("--profile", default="cad", help="a profile's name or file (default: cad)")
     make.add_argument("--limit", action=Tightened, default={}, metavar="NAME=NUMBER", help="a lower limit")
     make.add_argument("--prompts", type=Path, metavar="DIR", help="own system.txt, first.txt or repair.txt")
-    make.add_argument("--out", type=Path, required=True, metavar="DIR", help="write part.step, script.py, record.json")
+    make.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="write part.step, script.py, record.json, picture.svg"
+    )
     make.add_argument("--box", type=_extent, metavar="X,Y,Z", help="the bounding box that is wanted, in mm")
     make.add_argument("--tolerance", type=float, default=0.01, help="of the bounding box, relative (default: 0.01)")
     make.add_argument("--volume", type=_range, metavar="LEAST,MOST", help="mm³")
@@ -102,7 +105,7 @@ def main_generate(arguments: argparse.Namespace) -> int:
     else:
         _show(made, paths)
         if outline is not None:
-            terminal.say(picture.braille(outline))
+            terminal.draw(picture.braille(outline))
     return status
 
 
@@ -170,20 +173,26 @@ def _show(made: Generation, paths: dict[str, str]) -> None:
 def _key(reference: str) -> str:
     kind, _, name = reference.partition(":")
     if not reference:
-        return "none"
+        return NO_KEY
     if kind == "env" and name:
         if not (value := os.environ.get(name, "")):
             raise Denied(f"--key {reference}: the variable is not set")
         return value
     if kind == "file" and name:
-        return Path(name).read_text("utf-8").strip()
+        try:
+            return Path(name).read_text("utf-8").strip()
+        except UnicodeDecodeError:
+            raise Denied(f"--key {reference}: the file is not UTF-8") from None
     raise Denied("--key takes a reference, env:NAME or file:PATH, and never the key itself")
 
 
 def _numbers(text: str, count: int) -> tuple[float, ...]:
-    values = tuple(float(word) for word in text.split(","))
+    try:
+        values = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        values = ()
     if len(values) != count:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text}: {count} numbers with commas between them are needed")
     return values
 
 

@@ -42,6 +42,11 @@ def say(text: str, style: str = "") -> None:
     out.print(Text(inert(text).replace("\n", "\n      | "), style=style))
 
 
+def draw(text: str) -> None:
+    """Lines that belong below one another, as they are."""
+    out.print(Text(inert(text)))
+
+
 def complain(text: str) -> None:
     """One line on standard error."""
     err.print(Text(inert(text), style="red"))
