@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from casemate.cad.extraction import extract
@@ -23,6 +25,18 @@ REPLIES = [
     (f"```\n{BOX}```\n", BOX, "fence"),
     (f"```python\n{BOX}", BOX, "open fence"),
     (f"```python\nx = 1\n```python\n{BOX}```\n", BOX, "fence"),
+    (f"```python\n{BOX}```\nOr, to begin with:\n```python\nimport cadquery as cq\n```\n", BOX, "fence"),
+    (
+        "```python\n# first\nimport cadquery as cq\n```\nthen\n```python\nresult = cq.Workplane().box(1, 2, 3)\n```\n",
+        "# first\nimport cadquery as cq\n\nresult = cq.Workplane().box(1, 2, 3)\n",
+        "fences",
+    ),
+    (f"1. So:\n\n   ```python\n{textwrap.indent(BOX, '   ')}   ```\n2. Done.\n", BOX, "fence"),
+    (
+        f"- So:\n  ```python\n{textwrap.indent('if 1:' + chr(10) + '    x = 1' + chr(10) + BOX, '  ')}  ```\n",
+        f"if 1:\n    x = 1\n{BOX}",
+        "fence",
+    ),
     (BOX, BOX, "bare"),
     (f"The script:\n\n{BOX}\nThis makes a box of the size that you asked for.\n", BOX, "bare"),
     (f"<think>maybe\n```python\n{BALL}```\n</think>\n```python\n{BOX}```", BOX, "fence"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_FENCE = re.compile(r"^[ \t]*(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]*)[^\n`]*$", re.MULTILINE)
+_FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]*)[^\n`]*$", re.MULTILINE)
 """An opening or closing code fence (CommonMark 0.31, 4.5)."""
 _LIBRARY = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:cadquery|build123d)\b", re.MULTILINE)
 _CODE = re.compile(r"^(?:import|from)[ \t]+\w|^[A-Za-z_]\w*[ \t]*=[^=]|^with[ \t]+\w+\(", re.MULTILINE)
+_WORK = re.compile(r"^[ \t]*(?!import\b|from\b|#)\S", re.MULTILINE)
+"""A line that does more than import: a fence of imports alone belongs to those after it."""
 _PYTHON = ("python", "py", "python3", "cadquery", "build123d")
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 
@@ -31,13 +33,13 @@ class _Block:
 def extract(reply: str) -> Extracted:
     """The script of a reply: fenced, in several fences, with prose around, without a fence, or cut off.
 
-    Of several fences the last that imports a CAD library is a whole script by itself; without such a one, all fences
-    that may be Python are taken together, in order.
+    Of several fences the last that imports a CAD library, and does more than import, is a whole script by itself;
+    without such a one, all fences that may be Python are taken together, in order.
     """
     text = _THINKING.sub("", reply.replace("\r\n", "\n"))
     blocks = [block for block in _blocks(text) if block.text.strip()]
     wanted = [block for block in blocks if block.language in _PYTHON] or [b for b in blocks if not b.language]
-    whole = [block for block in wanted or blocks if _LIBRARY.search(block.text)]
+    whole = [block for block in wanted or blocks if _LIBRARY.search(block.text) and _WORK.search(block.text)]
     if whole:
         return Extracted(whole[-1].text, "fence" if whole[-1].closed else "open fence")
     if wanted:
@@ -64,7 +66,10 @@ def _blocks(text: str) -> list[_Block]:
 
 
 def _inside(text: str, opened: re.Match[str], end: int) -> str:
-    return text[opened.end() + 1 : end]
+    """What stands between, without the indentation of the opening fence (CommonMark 0.31, 4.5)."""
+    inside = text[opened.end() + 1 : end]
+    width = len(opened["indent"])
+    return re.sub(rf"^[ \t]{{1,{width}}}", "", inside, flags=re.MULTILINE) if width else inside
 
 
 def _without_prose(text: str) -> str:
