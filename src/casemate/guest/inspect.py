@@ -146,8 +146,12 @@ def judge(target: str, shape: Any, before: measure.Amounts, written: Any) -> Fin
     if facts is None:
         return Finding(Verdict.NOT_FINITE, "the STEP that was written does not measure as finite")
     if before.solids == 0:
-        sketch = f"a sketch, not a solid ({before.faces} face{'' if before.faces == 1 else 's'}): extrude it"
-        return Finding(Verdict.NO_SOLID, sketch, target, facts)
+        faces = f"{before.faces} face{'' if before.faces == 1 else 's'}"
+        if before.shells:
+            what = f"a shell, not a solid ({faces}): close it, and make a solid of it"
+        else:
+            what = f"a sketch, not a solid ({faces}): extrude it"
+        return Finding(Verdict.NO_SOLID, what, target, facts)
     empty = _volume(before.least_volume) or _volume(after.least_volume)
     if empty or not facts.valid or not after.like(before):
         faults = measure.faults(shape)
