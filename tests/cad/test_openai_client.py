@@ -102,6 +102,12 @@ def test_a_key_that_no_header_can_hold_is_refused_unseen(key: str) -> None:
     assert "hunter" not in str(caught.value)
 
 
+@pytest.mark.parametrize("options", [{"temperature": float("nan")}, {"temperature": -1.0}, {"most_tokens": 0}])
+def test_numbers_that_no_server_takes_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"or more|at least"):
+        ChatCompletions("http://127.0.0.1:9/v1", "m", **options)
+
+
 class Asked(BaseHTTPRequestHandler):
     """Refuses, and tells what it was sent."""
 

@@ -35,12 +35,15 @@ def test_a_prompt_becomes_a_part(tmp_path: Path, profile: str, whole: dict[str, 
 
 
 def test_without_a_part_it_ends_with_1_and_says_why(tmp_path: Path, profile: str) -> None:
+    (tmp_path / "out").mkdir()
+    for name in ("part.step", "picture.svg"):
+        (tmp_path / "out" / name).write_text("of an earlier prompt", "utf-8")
     with served(tmp_path, BAD) as url:
         done = generate(url, tmp_path / "out", "--profile", profile, "--attempts", "2")
     assert done.returncode == 1
     assert "`os` may not be imported" in done.stdout
     assert "none of 2 attempts" in done.stdout
-    assert not (tmp_path / "out" / "part.step").exists()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["record.json", "script.py"]
 
 
 @pytest.mark.parametrize(

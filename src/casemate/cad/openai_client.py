@@ -7,6 +7,7 @@ retries included. Retries with back-off are the client library's.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -97,6 +98,10 @@ class ChatCompletions:
             raise ValueError(f"the model's address {self.base_url!r} begins with neither http:// nor https://")
         if self.retries < 0 or not self.patience > 0:
             raise ValueError("retries are 0 or more, and patience is more than 0 seconds")
+        if self.temperature is not None and not (math.isfinite(self.temperature) and self.temperature >= 0):
+            raise ValueError(f"temperature {self.temperature}: 0 or more")
+        if self.most_tokens is not None and self.most_tokens < 1:
+            raise ValueError(f"{self.most_tokens} tokens of an answer: at least one")
         if not self.key or not all("!" <= character <= "~" for character in self.key):
             raise ValueError("the model's key is empty, or has a blank, a line break or another character than ASCII")
 

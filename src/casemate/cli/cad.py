@@ -140,6 +140,8 @@ def _outline(host: Host, made: Generation, profile: str, progress: Callable[[str
 
 
 def _write(made: Generation, directory: Path, outline: Outline | None) -> dict[str, str]:
+    for name in ("script.py", "part.step", "picture.svg"):
+        (directory / name).unlink(missing_ok=True)  # of an earlier prompt: what stands here belongs to the record
     paths = {"record": directory / RECORD}
     made.record.save(paths["record"])
     chosen = made.record.best or (made.record.attempts[-1].number if made.record.attempts else None)
