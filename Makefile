@@ -1,4 +1,4 @@
-# make demo | test | check | test-vm | test-train | bench | soak | fuzz | mutants | syscalls | clean: each sets up what it needs first, and only once.
+# make demo | test | check | test-vm | test-train | bench | soak | fuzz | map-check | mutants | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
 MINUTES ?= 10
@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Whole files to two workers, in the order of tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup demo test check test-vm test-train bench soak fuzz mutants syscalls clean lock
+.PHONY: setup demo test check test-vm test-train bench soak fuzz map-check mutants syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -49,6 +49,10 @@ soak: setup
 # For so many minutes; what is found is kept in fuzz/corpus/.
 fuzz: setup $(VENV)/.fuzzing
 	PYTHONPATH=tests $(BIN)/python -m fuzz.run $(MINUTES)
+
+# A thousand scripts twice, without a cache; every byte must be the same. Goes on where it was broken off.
+map-check: setup
+	PYTHONPATH=tests $(BIN)/python -m batch.twice out/map-check
 
 # Each guard taken out singly: a test must fail. Takes hours, and goes on where it was broken off; ONLY='step: mount:'.
 mutants: setup

@@ -17,7 +17,7 @@ LONG = (
     "test_as_user.py", "test_scripts.py", "test_twins.py", "test_verify.py", "test_runtimes.py", "test_programs.py",
     "test_program_snippets.py", "test_seccomp_attacks.py", "test_stock.py", "test_survivors.py", "test_snippets.py",
     "test_first_path.py", "test_json.py", "test_measure.py", "test_next_job.py", "test_api_processes.py",
-    "test_api.py",
+    "test_api.py", "test_mapping.py", "test_gate.py", "test_update.py",
 )  # fmt: skip
 """Files that take longest, that of the longest first: begun last, one of them would keep a worker busy alone."""
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import wait_until
+from processes import PATIENCE, wait_until
 
 from casemate.launcher import cgroups
 from casemate.verify.harness import BLIND, Bounds, NoHarness, fence, weakened
@@ -54,7 +54,7 @@ class Confined:
 
     def finish(self, timeout: float) -> Any:
         """Its last line of output, which is JSON."""
-        out, err = self.process.communicate(timeout=timeout)
+        out, err = self.process.communicate(timeout=timeout * PATIENCE)
         assert self.process.returncode == 0, f"status {self.process.returncode}: {err[-3000:]}"
         return json.loads(out.strip().splitlines()[-1])
 

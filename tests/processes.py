@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+PATIENCE = float(os.environ.get("CASEMATE_TEST_PATIENCE", "1"))
+"""How much slower than a real one the machine is: an emulated one is some ten times."""
 
 
 def fields(pid: int) -> dict[str, str]:
@@ -43,8 +47,8 @@ def guests(pid: int) -> set[int]:
 
 
 def wait_until(condition: Callable[[], object], timeout: float) -> bool:
-    """Poll until `condition()` holds; False if it does not within `timeout` seconds."""
-    end = time.monotonic() + timeout
+    """Poll until `condition()` holds; False if it does not within `timeout` seconds, or PATIENCE times as many."""
+    end = time.monotonic() + timeout * PATIENCE
     while not condition():
         if time.monotonic() >= end:
             return False

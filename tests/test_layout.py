@@ -27,10 +27,14 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "egress": (frozenset({"model", "errors", "policy"}), frozenset()),
     "control": (frozenset({"model", "errors", "policy", "runtime", "egress"}), frozenset({"platformdirs", "pydantic"})),
     "api": (frozenset({"model", "errors", "policy", "control"}), frozenset({"pydantic"})),
+    "batch/parquet": (frozenset({"batch", "errors"}), frozenset({"pyarrow"})),
+    "batch": (frozenset({"model", "errors", "control"}), frozenset({"pydantic"})),
     "cad": (
         frozenset({"model", "errors", "policy", "control"}),
         frozenset({"httpx2", "matplotlib", "openai", "pydantic"}),
     ),
+    # Its programs import the libraries, in a sandbox: reach/inside.
+    "reach": (frozenset({"model", "errors", "gate", "control", "runtime"}), frozenset({"pydantic"})),
     # It looks at sandboxes from outside, with libseccomp's tables and kernel calls that Python lacks; its harness makes
     # cgroups, uid blocks and namespaces around the whole.
     "verify": (
@@ -55,7 +59,9 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
                 "egress",
                 "control",
                 "api",
+                "batch",
                 "cad",
+                "reach",
                 "verify",
                 "bench",
             }
@@ -64,7 +70,7 @@ RULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
 }
 DATA = ("images", "profiles")
-INSIDE = ("verify/probes",)
+INSIDE = ("verify/probes", "reach/inside")
 """Programs that only ever run in a sandbox, as the source of a job."""
 
 STARTERS = frozenset(

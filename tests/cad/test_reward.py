@@ -6,6 +6,7 @@ import copy
 import inspect
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,3 +162,25 @@ def test_a_copy_in_another_process_has_a_host_of_its_own(reward: Reward, monkeyp
 
 def test_a_completion_without_end_is_no_script(reward: Reward) -> None:
     assert reward(completions=[fenced(GOOD) + "#" * (1 << 18), "```python\n" * 20_000]) == [0.0, 0.0]
+
+
+def test_a_reference_counts_by_what_is_common(reward: Reward, host: Host, profile: str, tmp_path: Path) -> None:
+    """By cad-recode: the middles of the boxes lie in one place, and the longest sides become 1."""
+    bar = "result = cq.Workplane().box(40, 10, 10)\n"
+    result = host.run(IMPORT + bar, profile)
+    [artifact] = result.artifacts.values()
+    path = tmp_path / "bar.step"
+    path.write_bytes(artifact.data)
+    free = Reward(Checks(solids=None), profile=profile, host=host)
+    sources = [bar, "result = cq.Workplane().box(80, 20, 20)\n", "result = cq.Workplane().box(40, 10, 5)\n", "x = 1\n"]
+    judged = free.judge([IMPORT + source for source in sources], references=[path, str(path), path, path])
+    # The same, the same at another scale, half of it (0.6 + 0.4 / 2), and no part.
+    assert [one.reward for one in judged] == pytest.approx([1.0, 1.0, 0.8, 0.4], abs=1e-6)
+    assert "0.500 of the union" in judged[2].reason
+    [told] = free.compute_score(solution_strs=[IMPORT + sources[2]], extra_infos=[{"reference": str(path)}])
+    assert told["score"] == pytest.approx(0.8)
+    path.write_text("junk", "utf-8")
+    with pytest.raises(Denied, match="reference is no part"):
+        free(completions=[IMPORT + bar], reference=[path])
+    with pytest.raises(FileNotFoundError):
+        free(completions=[IMPORT + bar], reference=[tmp_path / "none.step"])

@@ -25,6 +25,7 @@ def test_a_prompt_becomes_a_part(tmp_path: Path, profile: str, whole: dict[str, 
     assert [attempt["ok"] for attempt in found["attempts"]] == [False, True]
     assert Path(found["paths"]["part"]).read_bytes().startswith(b"ISO-10303-21")
     assert "box(1, 2, 3)" in Path(found["paths"]["script"]).read_text("utf-8")
+    assert Path(found["paths"]["picture"]).read_text("utf-8").startswith("<svg ")
     record = Path(found["paths"]["record"])
     assert json.loads(record.read_text("utf-8"))["request"] == "a box"
     again = document(casemate("cad", "replay", record, "--json"), "ReplayDocument", whole, 0)

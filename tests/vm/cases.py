@@ -153,7 +153,7 @@ def _each_twin_is_open(done: Done) -> str:
 
 
 def _tests(*arguments: str) -> tuple[str, ...]:
-    return (PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "timeout=600", "-x", *arguments)
+    return (PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "timeout=3600", "-x", *arguments)
 
 
 _DELEGATED = ("root, delegated scope", "user, delegated scope")
@@ -164,13 +164,13 @@ CASES = (
     Case("check", (*_DELEGATED, "root, delegated service", "root, container"),
          _casemate("check", _SCRIPT, "--profile", "cad", "--json"), _is_admitted, 300),
     Case("run cad", (*_DELEGATED, "root, delegated service", "root, container"),
-         _casemate("run", _SCRIPT, "--profile", "cad", "--json"), _is_a_part, 900),
+         _casemate("run", _SCRIPT, "--profile", "cad", "--json"), _is_a_part, 1500),
     Case("groups", _DELEGATED, _tests("tests/launcher/test_cgroups_group.py"), _passed, 300),
     Case("limits", _DELEGATED,
-         _tests("tests/escape/test_limits.py", "-k", "fork or memory_of_children or cpu_time"), _passed, 900),
-    Case("ends", _DELEGATED, _tests("tests/escape/test_first_path.py", "-k", "leaves_nothing"), _passed, 900),
-    Case("guards", _DELEGATED, _tests("tests/escape/test_guards.py", "-k", "guard_holds and ahead"), _passed, 600),
-    Case("look", _DELEGATED, _tests("tests/escape/test_stock.py", "-k", "gets_no_job"), _passed, 600),
+         _tests("tests/escape/test_limits.py", "-k", "fork or memory_of_children or cpu_time"), _passed, 2400),
+    Case("ends", _DELEGATED, _tests("tests/escape/test_first_path.py", "-k", "leaves_nothing"), _passed, 2400),
+    Case("guards", _DELEGATED, _tests("tests/escape/test_guards.py", "-k", "guard_holds and ahead"), _passed, 2400),
+    Case("look", _DELEGATED, _tests("tests/escape/test_stock.py", "-k", "gets_no_job"), _passed, 2400),
     Case("verify", _DELEGATED, _casemate("verify", "--profile", "python", "--json"), _all_is_held, 3600),
     Case("twins", ("root, delegated scope",),
          _casemate("verify", "--profile", "python", "--twins", "--disposable-host", "--json", "--only", *HOST_WIDE),
@@ -179,5 +179,5 @@ CASES = (
     Case("refusal", ("root, no delegation", "user, no delegation"),
          _casemate("run", _SCRIPT, "--profile", "cad", "--json"), _is_refused, 120),
     Case("run strongest", ("root, no delegation", "user, no delegation"),
-         _casemate("run", _SCRIPT, "--profile", "strongest", "--json"), _is_a_part_by_rlimits, 300),
+         _casemate("run", _SCRIPT, "--profile", "strongest", "--json"), _is_a_part_by_rlimits, 900),
 )  # fmt: skip

@@ -21,6 +21,7 @@ ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "LANG": "C.UTF-8",
     "CI": "true",
+    "CASEMATE_TEST_PATIENCE": "10",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONPATH": f"{PROJECT}/src:/srv/data/packages",
 }

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 
-from casemate.cad import Checks, Generation, Progress, Prompts, Record, generate, replay
+from casemate.cad import Checks, Generation, Progress, Prompts, Record, generate, picture, replay
 from casemate.cli import cad_documents, cad_score, documents, terminal
 from casemate.cli.run import Tightened, seconds, writable, write_file
 from casemate.cli.status import FAILED, WELL
 from casemate.control.host import Host
-from casemate.errors import Denied
+from casemate.control.outlining import Outline
+from casemate.errors import Busy, Denied, SandboxFault
 
 RECORD = "record.json"
 
@@ -92,12 +94,15 @@ def main_generate(arguments: argparse.Namespace) -> int:
             profile=arguments.profile, limits=arguments.limit, prompts=prompts,
             progress=lambda now: progress(_told(now)),
         )  # fmt: skip
-    paths = _write(made, arguments.out)
+        outline = _outline(host, made, arguments.profile, progress)
+    paths = _write(made, arguments.out, outline)
     status = WELL if made.ok else FAILED
     if arguments.json:
         print(documents.dump(cad_documents.of_generation(made, paths, status)))
     else:
         _show(made, paths)
+        if outline is not None:
+            terminal.say(picture.braille(outline))
     return status
 
 
@@ -120,7 +125,18 @@ def _told(now: Progress) -> str:
     return f"attempt {now.number} of {now.attempts}: {stage}, {now.left:.0f} s left"
 
 
-def _write(made: Generation, directory: Path) -> dict[str, str]:
+def _outline(host: Host, made: Generation, profile: str, progress: Callable[[str], None]) -> Outline | None:
+    if made.artifact is None:
+        return None
+    progress("drawing the part")
+    try:
+        drawn = host.outline(made.artifact.data, profile)
+    except (Busy, SandboxFault):
+        return None
+    return drawn if drawn.lines else None
+
+
+def _write(made: Generation, directory: Path, outline: Outline | None) -> dict[str, str]:
     paths = {"record": directory / RECORD}
     made.record.save(paths["record"])
     chosen = made.record.best or (made.record.attempts[-1].number if made.record.attempts else None)
@@ -130,6 +146,9 @@ def _write(made: Generation, directory: Path) -> dict[str, str]:
     if made.artifact is not None:
         paths["part"] = directory / "part.step"
         write_file(paths["part"], made.artifact.data)
+    if outline is not None:
+        paths["picture"] = directory / "picture.svg"
+        write_file(paths["picture"], picture.svg(outline).encode())
     return {name: str(path) for name, path in paths.items()}
 
 
@@ -143,7 +162,7 @@ def _show(made: Generation, paths: dict[str, str]) -> None:
         terminal.say(f"{made.record.reason}: {made.record.message}", "red")
     if made.part is not None:
         terminal.show_part(made.part, {made.part.artifact or "": paths.get("part", "")})
-    for name in ("script", "record"):
+    for name in ("script", "record", "picture"):
         if name in paths:
             terminal.say(f"  {name}: {paths[name]}")
 

@@ -11,9 +11,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from casemate.batch import MapRow
 from casemate.bench.measure import Figure
 from casemate.bench.report import Machine
 from casemate.cli.cad_documents import GenerationDocument, ReplayDocument, ScoreDocument
+from casemate.cli.gate_documents import GateUpdateDocument
 from casemate.cli.policy_documents import (
     PolicyDiffDocument,
     PolicyDocument,
@@ -184,6 +186,26 @@ class VerifyDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class MapDocument:
+    """`casemate map`: how many rows count as what; `results` is a file with a `MapRow` a line."""
+
+    rows: int
+    ok: int
+    counts: dict[str, int]
+    """`ok`, a verdict, a reason, `limit NAME`, `unreadable REASON`."""
+    ran: int
+    cached: int
+    resumed: int
+    """There from a map that was broken off."""
+    unread: int
+    cache_fault: str
+    """Why results could not be kept, "" if they could."""
+    results: str
+    seconds: float
+    exit_status: int
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorDocument:
     """Any command that ended with an exception: its class and its text."""
 
@@ -207,6 +229,9 @@ Document = (
     | VerifyDocument
     | SyscallSetDocument
     | TraceDocument
+    | MapDocument
+    | MapRow
+    | GateUpdateDocument
     | GenerationDocument
     | ReplayDocument
     | ScoreDocument

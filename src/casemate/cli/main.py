@@ -18,7 +18,9 @@ from casemate.cli import (
     demo,
     doctor,
     documents,
+    gate,
     image,
+    mapping,
     policy,
     run,
     syscalls,
@@ -43,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="casemate", description="Runs model-generated code as if it were hostile.")
     parser.add_argument("--version", action="version", version=metadata.version("casemate"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (run, check, cad, policy, syscalls, image, doctor, boundary, verify, demo, bench):
+    for module in (run, mapping, check, cad, policy, gate, syscalls, image, doctor, boundary, verify, demo, bench):
         module.add(commands)
     schema = commands.add_parser("schema", help="print the JSON Schema of every --json document")
     schema.add_argument("--json", action="store_true", help="it always is")

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from casemate.control import mapping, outcomes, runs, scoring
+from casemate.control import mapping, outcomes, outlining, runs, scoring
 from casemate.control.deadline import Deadline
 from casemate.control.leases import LOCAL, Leases
 from casemate.control.places import default_state, default_stores
@@ -160,7 +160,7 @@ class Host:
         raises is raised here after the results of what it gave before. A fault of ours is a result with the reason
         `lost` and never ends the others; Denied (a bad profile or host) is raised.
         """
-        return mapping.ordered(sources, self._mapped(profile, limits), mapping.checked(sources, jobs))
+        return mapping.ordered(sources, self.runner(profile, limits), mapping.checked(sources, jobs))
 
     def map_completed(
         self,
@@ -171,7 +171,7 @@ class Host:
         limits: Mapping[str, float] | None = None,
     ) -> Iterator[tuple[int, RunResult]]:
         """As `map`, but (index of the source, result) as they complete."""
-        return mapping.completed(sources, self._mapped(profile, limits), mapping.checked(sources, jobs))
+        return mapping.completed(sources, self.runner(profile, limits), mapping.checked(sources, jobs))
 
     def amap(
         self,
@@ -182,12 +182,15 @@ class Host:
         limits: Mapping[str, float] | None = None,
     ) -> AsyncIterator[tuple[int, RunResult]]:
         """As `map_completed`, without blocking the event loop."""
-        return mapping.asynchronous(sources, self._mapped(profile, limits), mapping.checked(sources, jobs))
+        return mapping.asynchronous(sources, self.runner(profile, limits), mapping.checked(sources, jobs))
 
-    def _mapped(
-        self, profile: str, limits: Mapping[str, float] | None
+    def runner(
+        self, profile: str = "cad", limits: Mapping[str, float] | None = None
     ) -> Callable[[str | bytes, runs.Cancellation], RunResult]:
-        # A bad profile or host is refused before anything runs.
+        """What the maps run each source with: a fault of ours is a result with the reason `lost`.
+
+        A bad profile or host is refused here, before anything runs.
+        """
         first = self.request("", profile, None, None, LOCAL, LOCAL, limits=limits)
 
         def run(source: str | bytes, cancellation: runs.Cancellation) -> RunResult:
@@ -255,6 +258,15 @@ class Host:
         return scoring.compare(
             request, settings, self._leases, lambda: self.ground(request), cancellation or runs.Cancellation()
         )
+
+    @capacity.descriptors()
+    def outline(self, part: bytes, profile: str = "cad") -> outlining.Outline:
+        """The visible edges of a STEP file's part, drawn in a sandbox (`casemate.cad.picture` makes pictures of it).
+
+        Raises Denied, Busy, SandboxFault; a part that cannot be drawn gives no lines.
+        """
+        request = self.request("", profile, {outlining.PART: part}, None, LOCAL, LOCAL)
+        return outlining.outline(request, self._leases, lambda: self.ground(request))
 
     def ground(self, request: runs.Request, patience: float | None = None) -> Standing:
         """The room for a request with its warm template (see `Rooms.standing`); its `release` is the caller's."""

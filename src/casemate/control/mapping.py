@@ -1,8 +1,8 @@
 """Many sources through one Host: ordered or as they complete, with back-pressure and constant memory.
 
-At most `2 · jobs` sources are taken ahead of what was consumed, so an endless iterable may be given. They are taken in
-a thread of their own: a source that waits for its next script holds no result back. A fault of ours while one runs
-becomes a result with the reason `lost`; it never ends the others.
+At most `2 · jobs` sources (or `ahead`) are taken ahead of what was consumed, so an endless iterable may be given. They
+are taken in a thread of their own: a source that waits for its next script holds no result back. A fault of ours while
+one runs becomes a result with the reason `lost`; it never ends the others.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from casemate.control.runs import Cancellation
-from casemate.model import RunResult
 
+_S = TypeVar("_S")
+"""A source: text or bytes, or whatever the run of one takes."""
+_R = TypeVar("_R")
+"""A result."""
 _T = TypeVar("_T")
 AHEAD = 2
-Run = Callable[[str | bytes, Cancellation], RunResult]
+Run = Callable[[_S, Cancellation], _R]
 
 
-def checked(sources: Iterable[str | bytes], jobs: int | None) -> int:
+def checked(sources: Iterable[object], jobs: int | None) -> int:
     """How many jobs at a time: one for each core that this process may use, unless the caller says otherwise.
 
     Raises TypeError for one source instead of several, ValueError for less than one job.
@@ -41,22 +44,25 @@ def checked(sources: Iterable[str | bytes], jobs: int | None) -> int:
     return jobs
 
 
-class Mapping:
+class Mapping(Generic[_S, _R]):
     """One map under way: takes sources, runs `jobs` of them at a time, and keeps results until they are consumed.
 
-    `changed` is called from any of its threads when `next_result` may give something else than before.
+    `ahead` is how many sources are taken beyond what was consumed (default: twice `jobs`). `changed` is called from any
+    of its threads when `next_result` may give something else than before.
     """
 
     def __init__(
-        self, sources: Iterable[str | bytes], run: Run, jobs: int, changed: Callable[[], None] = lambda: None
-    ) -> None:
+        self, sources: Iterable[_S], run: Run[_S, _R], jobs: int, *, ahead: int | None = None,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
         self._sources = iter(sources)
         self._run = run
         self._jobs = jobs
+        self._ahead = AHEAD * jobs if ahead is None else ahead
         self._changed = changed
         self._state = threading.Condition()
-        self._running: dict[Future[RunResult], tuple[int, Cancellation]] = {}
-        self._results: deque[tuple[int, Future[RunResult]]] = deque()
+        self._running: dict[Future[_R], tuple[int, Cancellation]] = {}
+        self._results: deque[tuple[int, Future[_R]]] = deque()
         self._taken = self._consumed = 0
         self._in_source = False
         self._stopped = False
@@ -97,14 +103,13 @@ class Mapping:
         with self._state:
             self._state.wait_for(
                 lambda: (
-                    self._stopped
-                    or (len(self._running) < self._jobs and self._taken < self._consumed + AHEAD * self._jobs)
+                    self._stopped or (len(self._running) < self._jobs and self._taken < self._consumed + self._ahead)
                 )
             )
             self._in_source = not self._stopped
             return self._in_source
 
-    def _begin(self, source: str | bytes) -> None:
+    def _begin(self, source: _S) -> None:
         cancellation = Cancellation()
         with self._state:
             if self._stopped:
@@ -114,14 +119,14 @@ class Mapping:
             self._taken += 1
         future.add_done_callback(self._end)
 
-    def _end(self, future: Future[RunResult]) -> None:
+    def _end(self, future: Future[_R]) -> None:
         with self._state:
             index, _ = self._running.pop(future)
             self._results.append((index, future))
             self._state.notify_all()
         self._changed()
 
-    def next_result(self) -> tuple[int, RunResult] | None:
+    def next_result(self) -> tuple[int, _R] | None:
         """One that is there, or None; raises what the run of it raised."""
         with self._state:
             if not self._results:
@@ -178,9 +183,9 @@ class Results(Iterator[_T]):
     also in one that the jobs need: so its finaliser waits for nothing, takes no lock, and leaves the end to `_reap`.
     """
 
-    def __init__(self, begin: Callable[[], Mapping], steps: Callable[[Mapping], Iterator[_T]]) -> None:
+    def __init__(self, begin: Callable[[], Mapping[_S, _R]], steps: Callable[[Mapping[_S, _R]], Iterator[_T]]) -> None:
         self._begin, self._steps = begin, steps
-        self._under_way: Mapping | None = None
+        self._under_way: Mapping[Any, Any] | None = None
         self._rest: Iterator[_T] = iter(())
         self._closed = False
 
@@ -205,18 +210,18 @@ class Results(Iterator[_T]):
             self._under_way.over.put(False)
 
 
-def ordered(sources: Iterable[str | bytes], run: Run, jobs: int) -> Results[RunResult]:
-    """Results in the order of the sources."""
-    return Results(lambda: Mapping(sources, run, jobs), _in_order)
+def ordered(sources: Iterable[_S], run: Run[_S, _R], jobs: int, ahead: int | None = None) -> Results[_R]:
+    """Results in the order of the sources; `ahead` as of `Mapping`."""
+    return Results(lambda: Mapping(sources, run, jobs, ahead=ahead), _in_order)
 
 
-def completed(sources: Iterable[str | bytes], run: Run, jobs: int) -> Results[tuple[int, RunResult]]:
+def completed(sources: Iterable[_S], run: Run[_S, _R], jobs: int) -> Results[tuple[int, _R]]:
     """(index of the source, result), as they complete."""
     return Results(lambda: Mapping(sources, run, jobs), _as_completed)
 
 
-def _in_order(under_way: Mapping) -> Iterator[RunResult]:
-    waiting: dict[int, RunResult] = {}
+def _in_order(under_way: Mapping[_S, _R]) -> Iterator[_R]:
+    waiting: dict[int, _R] = {}
     turn = 0
     for index, result in _results(under_way):
         waiting[index] = result
@@ -226,24 +231,24 @@ def _in_order(under_way: Mapping) -> Iterator[RunResult]:
             turn += 1
 
 
-def _as_completed(under_way: Mapping) -> Iterator[tuple[int, RunResult]]:
+def _as_completed(under_way: Mapping[_S, _R]) -> Iterator[tuple[int, _R]]:
     for found in _results(under_way):
         yield found
         under_way.consumed()
 
 
-def _results(under_way: Mapping) -> Iterator[tuple[int, RunResult]]:
+def _results(under_way: Mapping[_S, _R]) -> Iterator[tuple[int, _R]]:
     while not under_way.finished():
         under_way.wait()
         if (found := under_way.next_result()) is not None:
             yield found
 
 
-async def asynchronous(sources: Iterable[str | bytes], run: Run, jobs: int) -> AsyncIterator[tuple[int, RunResult]]:
+async def asynchronous(sources: Iterable[_S], run: Run[_S, _R], jobs: int) -> AsyncIterator[tuple[int, _R]]:
     """As `completed`, for a coroutine: no thread waits for a result, and a task that is cancelled ends the jobs."""
     loop = asyncio.get_running_loop()
     event = asyncio.Event()
-    under_way = Mapping(sources, run, jobs, lambda: _tell(loop, event))
+    under_way = Mapping(sources, run, jobs, changed=lambda: _tell(loop, event))
     try:
         while not under_way.finished():
             event.clear()

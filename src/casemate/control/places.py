@@ -26,3 +26,8 @@ def default_state() -> Path:
         return Path("/run/casemate")
     runtime = Path(f"/run/user/{os.geteuid()}")
     return (runtime if runtime.is_dir() else Path("/tmp")) / f"casemate-{os.geteuid()}"
+
+
+def default_cache() -> Path:
+    """Where results of maps are kept: below this user's cache directory, for root too."""
+    return Path(platformdirs.user_cache_path("casemate")) / "results"

@@ -36,7 +36,7 @@ OUTPUT = "out"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a caller asks for. `gate` False is for tests: a CAD job whose gate is left out."""
+    """What a caller asks for. `gate` False is for tests and programs of ours: no gate reads them."""
 
     source: bytes
     plan: Plan

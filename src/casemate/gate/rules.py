@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from .tables import attributes, builtins, denied_attributes, imports, nodes, stores
+from .tables import attributes, builtins, denied_attributes, denied_reached, imports, nodes, stores
 
 Table = Mapping[str, str]
 
@@ -54,7 +54,7 @@ def _rules(name: str, node_table: Table, modules: Mapping[str, Mapping[str, str]
         shadowable_builtins=_frozen(builtins.SHADOWABLE),
         injected=_frozen(builtins.INJECTED),
         attributes=_frozen(attributes.ALLOWED),
-        denied_attributes=_frozen(denied_attributes.DENIED),
+        denied_attributes=_frozen(denied_reached.REACHED, denied_attributes.DENIED),
         own_words=_frozen(denied_attributes.OWN_WORDS),
         storable=_frozen(stores.STORABLE),
         stars=_frozen(imports.STARS),

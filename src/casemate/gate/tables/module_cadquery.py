@@ -1,4 +1,9 @@
-"""Public names of cadquery, cadquery.func and cadquery.selectors: no module, nothing that reads or writes."""
+"""Public names of cadquery, cadquery.func and cadquery.selectors: no module, nothing that reads or writes.
+
+Made by `casemate gate update --write` from image cad,
+digest 6d7943b1821bec412754a911074e061c68cb632130d2bdd95688c97a21e6ffb7,
+Python 3.11.7, anytree 2.13.0, build123d 0.12.0, cadquery 2.8.0, cadquery-ocp-novtk 7.9.3.1.1, numpy 2.4.6.
+"""
 
 #: Left out: exporters, importers (files), occ_impl, plugins, cqgi, vis, utils (modules), version (metadata).
 CADQUERY = {
@@ -24,7 +29,7 @@ CADQUERY = {
     "Shell": "the outer boundary of a surface",
     "Sketch": "2D sketch. Supports faces, edges and edges with constraints based construction",
     "Solid": "a single solid",
-    "StringSyntaxSelector": "Filter lists objects using a simple string syntax. All of the filters available in",
+    "StringSyntaxSelector": "Filter lists objects using a simple string syntax. All of the filters available in the",
     "TypeSelector": "Selects objects having the prescribed geometry type",
     "UnitLiterals": "function UnitLiterals",
     "Vector": "Create a 3-dimensional vector",
@@ -50,7 +55,7 @@ CADQUERY_FUNC = {
     "Vertex": "A Single Point in Space",
     "Wire": "A series of connected, ordered Edges, that typically bounds a Face",
     "box": "Construct a solid box",
-    "cap": "Fill edges/wire possibly obeying constraints and try to connect smoothly to the",
+    "cap": "Fill edges/wire possibly obeying constraints and try to connect smoothly to the context shape",
     "chamfer": "Chamfer selected edges in a given shell or solid",
     "chamfer2D": "Apply a 2D chamfer to a planar face",
     "check": "Check if a shape is valid",
@@ -62,7 +67,7 @@ CADQUERY_FUNC = {
     "cut": "Subtract two shapes",
     "cylinder": "Construct a solid cylinder",
     "draft": "Add a draft angle to the specified faces",
-    "edgeOn": "Map one or more edges onto a base face in the u,v space",
+    "edgeOn": "Build an edge on a face from points in (u,v) space",
     "ellipse": "Construct an ellipse",
     "extrude": "Extrude a shape",
     "face": "Build face from edges or wires",
@@ -75,7 +80,7 @@ CADQUERY_FUNC = {
     "imprint": "Imprint arbitrary number of shapes",
     "intersect": "Intersect two shapes",
     "isSubshape": "Check if s1 is a subshape of s2",
-    "loft": "Loft edges, wires or faces. For faces cap has no effect. Do not mix faces with",
+    "loft": "Loft edges, wires or faces. For faces cap has no effect. Do not mix faces with other types",
     "offset": "Offset or thicken faces or shells",
     "offset2D": "2D offset edges or wires. ctx face might be needed for ambiguous wires/edges",
     "plane": "Construct a finite planar face",
@@ -106,9 +111,9 @@ CADQUERY_SELECTORS = {
     "BaseDirSelector": "A selector that handles selection on the basis of a single direction vector",
     "BinarySelector": "Base class for selectors that operates with two other",
     "BoxSelector": "Selects objects inside the 3D box defined by 2 points",
-    "CenterNthSelector": "Sorts objects into a list with order determined by the distance of their center",
+    "CenterNthSelector": "Sorts objects into a list with order determined by the distance of their center projected",
     "DirectionMinMaxSelector": "Selects objects closest or farthest in the specified direction",
-    "DirectionNthSelector": "Filters for objects parallel (or normal) to the specified direction then returns",
+    "DirectionNthSelector": "Filters for objects parallel (or normal) to the specified direction then returns the Nth",
     "DirectionSelector": "Selects objects aligned with the provided direction",
     "InverseSelector": "Inverts the selection of given selector. In other words, selects",
     "LengthNthSelector": "Select the object(s) with the Nth length",
@@ -122,7 +127,7 @@ CADQUERY_SELECTORS = {
     "PerpendicularDirSelector": "Selects objects perpendicular with the provided direction",
     "RadiusNthSelector": "Select the object with the Nth radius",
     "Selector": "Filters a list of objects",
-    "StringSyntaxSelector": "Filter lists objects using a simple string syntax. All of the filters available in",
+    "StringSyntaxSelector": "Filter lists objects using a simple string syntax. All of the filters available in the",
     "SubtractSelector": "Difference selector. Subtract results of a selector from another",
     "SumSelector": "Union selector. Returns the sum of two selectors results",
     "TypeSelector": "Selects objects having the prescribed geometry type",

@@ -1,4 +1,9 @@
-"""The short list of numpy that CAD scripts use (15 of 1,793 do): arrays of numbers, no files, no memory, no code."""
+"""The short list of numpy that CAD scripts use (15 of 1,793 do): arrays of numbers, no files, no memory, no code.
+
+Made by `casemate gate update --write` from image cad,
+digest 6d7943b1821bec412754a911074e061c68cb632130d2bdd95688c97a21e6ffb7,
+Python 3.11.7, anytree 2.13.0, build123d 0.12.0, cadquery 2.8.0, cadquery-ocp-novtk 7.9.3.1.1, numpy 2.4.6.
+"""
 
 #: Left out: load, save, memmap, genfromtxt (files), as_strided, ctypeslib, frombuffer, dtype (memory and what it is),
 #: testing, f2py (code). `ndarray` makes arrays over the memory of any object: it may be asked for, never called.

@@ -1,4 +1,9 @@
-"""Small parts of the standard library that compute and do nothing else; profile `cad` only."""
+"""Small parts of the standard library that compute and do nothing else; profile `cad` only.
+
+Made by `casemate gate update --write` from image cad,
+digest 6d7943b1821bec412754a911074e061c68cb632130d2bdd95688c97a21e6ffb7,
+Python 3.11.7, anytree 2.13.0, build123d 0.12.0, cadquery 2.8.0, cadquery-ocp-novtk 7.9.3.1.1, numpy 2.4.6.
+"""
 
 #: Copies of shapes for assemblies; no script class can define the hooks that copy calls.
 COPY = {
