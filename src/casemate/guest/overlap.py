@@ -27,8 +27,7 @@ SIDE, CHECK_SIDE = 160, 64
 """Rays along a side of the grid: of an estimate, and of the check of a boolean."""
 _PAIRS = 256
 """Pairs of solids of which booleans are made."""
-_SLACK = 1e-6
-_SIGMAS = 6.0
+_SLACK, _NEAR, _SIGMAS = 1e-6, 0.005, 6.0
 
 
 class Doubtful(Exception):
@@ -94,7 +93,7 @@ def _check(common: float, volumes: tuple[float, float], surfaces: tuple[Triangle
         seen = rays.volumes(*surfaces, CHECK_SIDE, generator)
     except rays.Leaky as leak:
         raise Doubtful(f"OCCT's boolean cannot be checked: {leak}") from None
-    slack = _SIGMAS * seen.error * seen.joint + 0.005 * seen.joint + _blur(volumes, surfaces)
+    slack = _SIGMAS * seen.common_error + _NEAR * seen.common + _SLACK * seen.joint + _blur(volumes, surfaces)
     if abs(common - seen.common) > slack:
         raise Doubtful(f"OCCT's boolean gives {common:.6g} mm³, where rays tell of {seen.common:.6g}")
 
@@ -105,7 +104,7 @@ def sampled(volumes: tuple[float, float], surfaces: tuple[Triangles, Triangles],
         seen = rays.volumes(*surfaces, SIDE, generator)
     except rays.Leaky as leak:
         raise Doubtful(str(leak)) from None
-    error = min(1.0, math.hypot(seen.error, _blur(volumes, surfaces) / seen.joint))
+    error = min(1.0, math.hypot(seen.share_error, _blur(volumes, surfaces) / seen.joint))
     return Overlap(min(1.0, seen.common / seen.joint), error, seen.rays)
 
 

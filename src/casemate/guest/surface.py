@@ -14,8 +14,11 @@ from OCP.TopoDS import TopoDS
 
 from casemate.guest import measure
 
-LINEAR, ANGULAR = 1e-3, 0.1
-"""How far a triangle may be from its surface, over the diagonal of the box; and the angle between neighbours, rad."""
+LINEAR, ANGULAR = 1e-3, 0.25
+"""How far a triangle may be from its surface, over the diagonal of the box; and the angle between neighbours, rad.
+
+OCCT's mesher takes a time that grows with the square of a face's nodes: by 0.1 rad a plate with fifty holes took 2 s.
+"""
 
 
 class Unmeshable(Exception):
