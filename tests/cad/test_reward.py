@@ -184,3 +184,8 @@ def test_a_reference_counts_by_what_is_common(reward: Reward, host: Host, profil
         free(completions=[IMPORT + bar], reference=[path])
     with pytest.raises(FileNotFoundError):
         free(completions=[IMPORT + bar], reference=[tmp_path / "none.step"])
+
+
+def test_a_profile_for_plain_programs_is_refused(host: Host) -> None:
+    with pytest.raises(Denied, match="CAD profile"):
+        Reward(profile="python", host=host).judge([fenced(GOOD)])

@@ -27,6 +27,7 @@ from casemate.cad.protocols import DEFAULT, protocol
 from casemate.cad.record import digest
 from casemate.control import host as hosts
 from casemate.control.host import Host
+from casemate.control.leases import LOCAL
 from casemate.errors import Busy, Denied, SandboxFault
 from casemate.model import Reason, RunResult
 
@@ -182,6 +183,8 @@ class Reward:
 
     def _results(self, scripts: Mapping[str, str]) -> dict[str, RunResult]:
         host = self._host or hosts.shared()
+        if host.request("", self.profile, None, None, LOCAL, LOCAL, limits=self.limits).program:
+            raise Denied(f"profile {self.profile!r} is for plain programs: rewards are given under a CAD profile")
         found = dict(zip(scripts, self._run(host, list(scripts.values())), strict=True))
         if lost := [key for key, result in found.items() if result.outcome.reason is Reason.LOST]:
             found.update(zip(lost, self._run(host, [scripts[key] for key in lost]), strict=True))
