@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from casemate import Host
 from casemate.bench import bare, cad, census, growth, jobs, report
 from casemate.bench.measure import Figure, Series, Turns, ratio, tail
-from casemate.cli import documents
+from casemate.cli.bench_documents import BenchDocument
 
 PERCENTILES = [
     ((5.0, 1.0, 3.0), 0.5, 3.0),
@@ -154,6 +154,6 @@ def test_a_suite_gives_a_document_of_the_schema(tmp_path: Path) -> None:
     ended = subprocess.run([*command, "--suite", "peers"], capture_output=True, text=True, timeout=100, check=False)
     assert ended.returncode == 0, ended.stderr[-2000:]
     told = json.loads(ended.stdout)
-    TypeAdapter(documents.BenchDocument).validate_python(told)
+    TypeAdapter(BenchDocument).validate_python(told)
     assert set(told["suites"]) == {"peers"}
     assert "empty job in casemate, pool ÷ python3 -c pass" in out.read_text("utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 from casemate.bench import report, suites
 from casemate.bench.latency import examples_in
 from casemate.bench.measure import ROUNDS, Figure, Turns
-from casemate.cli import documents, terminal
+from casemate.cli import bench_documents, documents, terminal
 from casemate.cli.run import writable
 from casemate.cli.status import WELL
 from casemate.control.host import Host
@@ -71,7 +71,7 @@ def main(arguments: argparse.Namespace) -> int:
                 if arguments.out:  # at once: a run takes long, and what was measured stays measured
                     arguments.out.write_text(report.markdown(where, found, notes), "utf-8")
     if arguments.json:
-        print(documents.dump(documents.BenchDocument(where, found, tuple(notes), WELL)))
+        print(documents.dump(bench_documents.BenchDocument(where, found, tuple(notes), WELL)))
     else:
         for note in notes:
             terminal.say(f"note: {note}")

@@ -7,6 +7,7 @@ from collections import Counter
 
 from casemate.cli import documents, terminal
 from casemate.cli.status import FAILED, WELL
+from casemate.cli.verify_documents import BoundaryDocument
 from casemate.runtime.doctor import examine
 from casemate.verify.boundary import ENFORCED, MISSING, State, boundary
 
@@ -27,7 +28,7 @@ def main(arguments: argparse.Namespace) -> int:
         profile, enforcement, rows = boundary(arguments.profile)
     status = FAILED if any(row.state == MISSING for row in rows) else WELL
     if arguments.json:
-        document = documents.BoundaryDocument(
+        document = BoundaryDocument(
             profile.name, profile.digest, enforcement.image_digest, profile.isolation.runtime, dict(examine().host),
             enforcement.degraded, rows, status,
         )  # fmt: skip

@@ -1,4 +1,7 @@
-"""What `--json` prints: the values of `casemate.model` without their bytes, and one schema made from these classes."""
+"""What `--json` prints of runs, images and the host: the values of `casemate.model` without their bytes.
+
+Other commands have their documents in a file of their own, so that none imports what another needs; `schema` has all.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,8 @@ import enum
 import json
 import math
 from dataclasses import dataclass
-from typing import Any
 
-from pydantic import TypeAdapter
-
-from casemate.batch import MapRow
-from casemate.bench.measure import Figure
-from casemate.bench.report import Machine
-from casemate.cli.cad_documents import GenerationDocument, ReplayDocument, ScoreDocument
-from casemate.cli.gate_documents import GateUpdateDocument
-from casemate.cli.policy_documents import (
-    PolicyDiffDocument,
-    PolicyDocument,
-    PolicyExplainDocument,
-    PolicyLintDocument,
-    SyscallSetDocument,
-    TraceDocument,
-)
 from casemate.model import Denial, Enforcement, Notice, Outcome, Part, RunResult, Stream, Usage
-from casemate.verify.boundary import State
-from casemate.verify.judge import counts
-from casemate.verify.model import Finding, Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,104 +128,12 @@ class DemoDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class BenchDocument:
-    """`casemate bench`: the figures by suite; `value` over `aim` is better where `better` says higher."""
-
-    machine: Machine
-    suites: dict[str, tuple[Figure, ...]]
-    notes: tuple[str, ...]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class BoundaryDocument:
-    """`casemate boundary`: each property of the boundary as it is enforced here, from the layers of one job."""
-
-    profile: str
-    profile_digest: str
-    image_digest: str
-    runtime: str
-    host: dict[str, str]
-    degraded: tuple[str, ...]
-    rows: tuple[State, ...]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class VerifyDocument:
-    """`casemate verify`: a finding for each probe, how many have each verdict, and under what it was tried."""
-
-    profile: str
-    profile_digest: str
-    image_digest: str
-    runtime: str
-    host: dict[str, str]
-    began: str
-    seconds: float
-    ok: bool
-    counts: dict[str, int]
-    findings: tuple[Finding, ...]
-    not_held: tuple[str, ...]
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
-class MapDocument:
-    """`casemate map`: how many rows count as what; `results` is a file with a `MapRow` a line."""
-
-    rows: int
-    ok: int
-    counts: dict[str, int]
-    """`ok`, a verdict, a reason, `limit NAME`, `unreadable REASON`."""
-    ran: int
-    cached: int
-    resumed: int
-    """There from a map that was broken off."""
-    unread: int
-    cache_fault: str
-    """Why results could not be kept, "" if they could."""
-    results: str
-    seconds: float
-    exit_status: int
-
-
-@dataclass(frozen=True, slots=True)
 class ErrorDocument:
     """Any command that ended with an exception: its class and its text."""
 
     error: str
     message: str
     exit_status: int
-
-
-Document = (
-    RunDocument
-    | CheckDocument
-    | ImageDocument
-    | DoctorDocument
-    | DemoDocument
-    | BenchDocument
-    | PolicyLintDocument
-    | PolicyDocument
-    | PolicyExplainDocument
-    | PolicyDiffDocument
-    | BoundaryDocument
-    | VerifyDocument
-    | SyscallSetDocument
-    | TraceDocument
-    | MapDocument
-    | MapRow
-    | GateUpdateDocument
-    | GenerationDocument
-    | ReplayDocument
-    | ScoreDocument
-    | ErrorDocument
-)
-
-
-def schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of every document."""
-    return TypeAdapter(Document).json_schema(mode="serialization")
 
 
 def _plain(value: object) -> object:
@@ -258,7 +150,7 @@ def _plain(value: object) -> object:
     return value
 
 
-def dump(document: Document) -> str:
+def dump(document: object) -> str:
     """Strict JSON (RFC 8259): no NaN, no infinity."""
     return json.dumps(_plain(document), allow_nan=False, ensure_ascii=True, indent=2)
 
@@ -276,12 +168,4 @@ def of_run(result: RunResult, paths: dict[str, str], exit_status: int) -> RunDoc
         trusted=result.trusted,
         artifacts={n: ArtifactDocument(a.size, a.sha256, paths.get(n)) for n, a in result.artifacts.items()},
         exit_status=exit_status,
-    )  # fmt: skip
-
-
-def of_verification(report: Report, exit_status: int) -> VerifyDocument:
-    """A report of the adversarial suite."""
-    return VerifyDocument(
-        report.profile, report.profile_digest, report.image_digest, report.runtime, dict(report.host), report.began,
-        report.seconds, report.ok, counts(report.findings), report.findings, report.not_held, exit_status,
     )  # fmt: skip

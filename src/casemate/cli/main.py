@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
-import json
 import sys
 from collections.abc import Sequence
 from importlib import metadata
 from typing import NoReturn
 
-from casemate.cli import (
-    bench,
-    boundary,
-    cad,
-    check,
-    demo,
-    doctor,
-    documents,
-    gate,
-    image,
-    mapping,
-    policy,
-    run,
-    syscalls,
-    terminal,
-    verify,
-)
+from casemate.cli import documents, terminal
 from casemate.cli.status import FAULT, INTERRUPTED, USAGE, of_error
 from casemate.errors import CasemateError
+
+COMMANDS = {
+    "run": "run", "map": "mapping", "check": "check", "cad": "cad", "policy": "policy", "gate": "gate",
+    "syscalls": "syscalls", "image": "image", "doctor": "doctor", "boundary": "boundary", "verify": "verify",
+    "demo": "demo", "bench": "bench", "schema": "schema",
+}  # fmt: skip
+"""Command → its module; in the order of the help."""
 
 
 class _Usage(Exception):
@@ -41,21 +32,14 @@ class _Parser(argparse.ArgumentParser):
         raise _Usage(message)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(first: str) -> argparse.ArgumentParser:
     parser = _Parser(prog="casemate", description="Runs model-generated code as if it were hostile.")
     parser.add_argument("--version", action="version", version=metadata.version("casemate"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (run, mapping, check, cad, policy, gate, syscalls, image, doctor, boundary, verify, demo, bench):
-        module.add(commands)
-    schema = commands.add_parser("schema", help="print the JSON Schema of every --json document")
-    schema.add_argument("--json", action="store_true", help="it always is")
-    schema.set_defaults(command=_schema)
+    # What one command imports the others need not wait for.
+    for name in [COMMANDS[first]] if first in COMMANDS else COMMANDS.values():
+        importlib.import_module(f"casemate.cli.{name}").add(commands)
     return parser
-
-
-def _schema(_: argparse.Namespace) -> int:
-    print(json.dumps(documents.schema(), indent=2))
-    return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -65,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # not if the caller closed it
             stream.reconfigure(errors="backslashreplace")
     try:
-        arguments = _parser().parse_args(given)
+        arguments = _parser(given[0] if given else "").parse_args(given)
     except _Usage as error:
         return _fail("UsageError", str(error), USAGE, as_json="--json" in given)
     try:

@@ -16,6 +16,7 @@ from rich.text import Text
 from casemate.batch import Batch, Cache, Done, Inputs, Output
 from casemate.batch.keys import Terms
 from casemate.cli import documents, terminal
+from casemate.cli.map_documents import MapDocument
 from casemate.cli.run import Tightened
 from casemate.cli.status import FAILED, FAULT, WELL
 from casemate.control.host import Host
@@ -92,9 +93,9 @@ class Tally:
             return FAULT
         return FAILED if self.origins["unread"] else WELL
 
-    def document(self, results: str, fault: str, seconds: float) -> documents.MapDocument:
+    def document(self, results: str, fault: str, seconds: float) -> MapDocument:
         """All of it."""
-        return documents.MapDocument(
+        return MapDocument(
             rows=self.labels.total(), ok=self.labels["ok"], counts=dict(self.labels.most_common()),
             ran=self.origins["run"], cached=self.origins["cache"], resumed=self.origins["partial"],
             unread=self.origins["unread"], cache_fault=fault, results=results, seconds=round(seconds, 3),
@@ -102,7 +103,7 @@ class Tally:
         )  # fmt: skip
 
 
-def _show(found: documents.MapDocument) -> None:
+def _show(found: MapDocument) -> None:
     made = found.rows - found.resumed
     rate = f" ({made / found.seconds:,.1f} a second)" if found.seconds and made else ""
     style = "green" if found.exit_status == WELL else "yellow"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from casemate.cli import documents, terminal
+from casemate.cli import documents, terminal, verify_documents
 from casemate.cli.run import writable
 from casemate.cli.status import FAILED, WELL
 from casemate.verify import judge, report, run
@@ -63,7 +63,7 @@ def main(arguments: argparse.Namespace) -> int:
         arguments.report.write_text(report.html(found, metadata.version("casemate")), "utf-8")
     status = WELL if found.ok else FAILED
     if arguments.json:
-        print(documents.dump(documents.of_verification(found, status)))
+        print(documents.dump(verify_documents.of_verification(found, status)))
     else:
         _show(found)
     return status
