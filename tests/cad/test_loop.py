@@ -18,6 +18,7 @@ NAME = "import cadquery as cq\nif 2 < 1:\n    width = 10\nresult = cq.Workplane(
 FILLET = GOOD + "result = result.edges('|Z').fillet(50)\n"
 HANG = "while True:\n    pass\n"
 EMPTY = "import cadquery as cq\nresult = cq.Workplane()\n"
+PARTS = GOOD + "result = {'left': result, 'right': result}\n"
 TWO = GOOD + "result = result.add(cq.Workplane().box(1, 1, 1).translate((100, 0, 0)))\n"
 
 
@@ -44,11 +45,12 @@ FAILURES = [
     (FILLET, "raised.", ("fillet radius of 50 mm", "line 3", "shortest edge")),
     (EMPTY, "verdict.", ("result",)),
     (TWO, "solids", ("2 solids", "union")),
+    (PARTS, "parts", ("2 parts", "one shape")),
 ]
 
 
 @pytest.mark.parametrize(
-    ("bad", "code", "told"), FAILURES, ids=["denied", "unknown", "name", "fillet", "empty", "two solids"]
+    ("bad", "code", "told"), FAILURES, ids=["denied", "unknown", "name", "fillet", "empty", "two solids", "two parts"]
 )
 def test_a_failure_is_told_and_the_repair_ends_the_loop(
     bad: str, code: str, told: tuple[str, ...], host: Host, profile: str

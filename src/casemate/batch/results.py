@@ -157,6 +157,8 @@ def label(row: dict[str, Any]) -> str:
     outcome = row["result"]["outcome"]
     if row["ok"]:
         return "ok"
+    if outcome["reason"] == Reason.EXITED and outcome["error"] is not None:
+        return "raised"
     if outcome["reason"] == Reason.EXITED:
         return str(outcome["verdict"] or Reason.EXITED)
     return f"limit {outcome['limit']}" if outcome["limit"] else str(outcome["reason"])

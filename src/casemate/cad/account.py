@@ -53,7 +53,15 @@ def faults(result: RunResult, checks: Checks) -> tuple[Fault, ...]:
     part = measured(result)
     if part is None or part.facts is None:
         return (Fault("verdict.no_result", _VERDICTS[Verdict.NO_RESULT]),)
-    return checks.faults(part.facts)
+    return (*_several(result, checks), *checks.faults(part.facts))
+
+
+def _several(result: RunResult, checks: Checks) -> tuple[Fault, ...]:
+    """The parts beside the first, which alone is judged and delivered, if the number of solids is asked for."""
+    others = [part.name for part in result.parts if part.verdict is Verdict.PART][1:]
+    if not others or checks.solids is None:
+        return ()
+    return (Fault("parts", f"it gave {len(others) + 1} parts, not one shape: assign the one that is wanted to result"),)
 
 
 def measured(result: RunResult) -> Part | None:

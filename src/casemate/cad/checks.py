@@ -50,7 +50,7 @@ class Checks:
 
     @property
     def count(self) -> int:
-        """How many faults a part can have at most."""
+        """How many things are asked for."""
         single = (self.bounding_box, self.volume, self.solids, self.watertight or None, self.holes)
         return sum(value is not None for value in single) + len(set(self.symmetric))
 

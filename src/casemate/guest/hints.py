@@ -228,7 +228,10 @@ def _blend(what: str, size: float | None, values: dict[str, Any]) -> str:
             f"{asked} fails though the shortest edge is {least:.4g} mm: select fewer edges, leave out those that meet "
             "rounded or tangent faces, or do this before the holes and cuts"
         )
-    return f"{asked} does not fit: the shortest edge of the solid here is {least:.4g} mm, so stay below {least / 2:.4g}"
+    return (
+        f"{asked} does not fit: the shortest edge of the solid here is {least:.4g} mm, so stay below {least / 2:.4g}, "
+        "or well within the faces beside the edges that are selected"
+    )
 
 
 def _fillet(values: dict[str, Any]) -> str:
