@@ -46,7 +46,10 @@ class Prompts:
         for name in NAMES:
             own = directory / f"{name}.txt" if directory is not None else None
             shipped = resources.files("casemate.cad").joinpath("prompts", f"{name}.txt")
-            texts[name] = (own if own is not None and own.exists() else shipped).read_text("utf-8")
+            try:
+                texts[name] = (own if own is not None and own.exists() else shipped).read_text("utf-8")
+            except UnicodeDecodeError as error:
+                raise Denied(f"prompt template {own}: byte {error.start} is no UTF-8") from None
         if directory is not None and not any((directory / f"{name}.txt").exists() for name in NAMES):
             raise Denied(f"{directory} has none of {', '.join(f'{name}.txt' for name in NAMES)}")
         return cls(**texts)
