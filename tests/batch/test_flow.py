@@ -318,7 +318,8 @@ def test_a_source_that_waits_holds_no_row_back(tmp_path: Path) -> None:
     ("old", "new"),
     [
         (b'"cut":false', b'"cut":NaN'), (b'"ok":true', b'"ok":"yes"'), (b'"ok":true', b'"ok":false'),
-        (b'"trusted":', b'"more":1,"trusted_":'), (b'"degraded":[]', b'"degraded":5'), (b'"unreadable":null', b'"unreadable":{"reason":"not_json","message":""}'),
+        (b'"trusted":', b'"more":1,"trusted_":'), (b'"degraded":[]', b'"degraded":5'),
+        (b'"unreadable":null', b'"unreadable":{"reason":"not_json","message":""}'),
         (b'"usage":null', b'"usage":null,"more":1'),
     ],
 )  # fmt: skip
