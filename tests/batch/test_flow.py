@@ -313,3 +313,25 @@ def test_a_source_that_waits_holds_no_row_back(tmp_path: Path) -> None:
     more.set()
     thread.join(30)
     assert len(lines(tmp_path / "o")) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"cut":false', b'"cut":NaN'), (b'"ok":true', b'"ok":"yes"'), (b'"ok":true', b'"ok":false'),
+        (b'"trusted":', b'"more":1,"trusted_":'), (b'"degraded":[]', b'"degraded":5'),
+        (b'"unreadable":null', b'"unreadable":{"reason":"not_json","message":""}'),
+        (b'"usage":null', b'"usage":null,"more":1'),
+    ],
+)  # fmt: skip
+def test_a_row_that_no_map_wrote_is_made_again(tmp_path: Path, old: bytes, new: bytes) -> None:
+    mapped(Runs(), rows(*NAMES), tmp_path / "whole", None)
+    interrupted(Runs(), rows(*NAMES), tmp_path / "o", None, 5)
+    partial = tmp_path / "o" / "results.jsonl.partial"
+    line = partial.read_bytes().splitlines(keepends=True)[2]
+    assert old in line
+    damage(partial, 2, line.replace(old, new, 1))
+    run = Runs()
+    mapped(run, rows(*NAMES), tmp_path / "o", None)
+    assert set(run.ran) == set(NAMES[2:])
+    assert (tmp_path / "o" / "results.jsonl").read_bytes() == (tmp_path / "whole" / "results.jsonl").read_bytes()

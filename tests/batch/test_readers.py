@@ -158,3 +158,15 @@ def test_a_count_for_time_left(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text("\n".join([json.dumps({"source": "x"})] * 5))
     assert Inputs.of([str(tmp_path), str(tmp_path / "rows.jsonl")]).count() == 6
     assert Inputs.of(["-"]).count() is None
+
+
+def test_a_directory_may_be_as_deep_as_the_kernel_lets_it(tmp_path: Path) -> None:
+    depth, at = 1_500, os.open(tmp_path, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=at)
+        below, at = at, os.open("d", os.O_RDONLY, dir_fd=at)
+        os.close(below)
+    os.close(os.open("a.py", os.O_CREAT | os.O_WRONLY, dir_fd=at))
+    os.close(at)
+    [row] = Inputs.of([str(tmp_path)]).rows()
+    assert row.place.endswith("/d" * depth + "/a.py")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from casemate.batch.rows import LONGEST_ID, LONGEST_LINE, LONGEST_SOURCE, Why, lines, of_cells, of_line
+from casemate.batch.rows import LONGEST_ID, LONGEST_LINE, LONGEST_SOURCE, Row, Why, lines, of_cells, of_line
 
 
 @pytest.mark.parametrize(
@@ -113,3 +113,8 @@ def test_a_line_is_given_as_soon_as_it_has_come() -> None:
 
 def test_the_last_line_needs_no_end() -> None:
     assert list(lines(io.BytesIO(b"a\n\n \nb").read)) == [(1, b"a"), (4, b"b")]
+
+
+def test_the_column_of_ids_may_hold_the_scripts() -> None:
+    source = "x = 1\n" * 1000
+    assert of_line("p", json.dumps({"id": source}).encode(), "id") == Row("p", None, source.encode())

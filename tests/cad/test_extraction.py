@@ -55,7 +55,17 @@ def test_the_script_of_a_reply(reply: str, source: str, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["```" * 50_000, "<think>" * 30_000, "x = 1\n" * 40_000, "A b c d\n\n" * 30_000, "`" * 200_000]
+    "reply",
+    [
+        "```" + "a" * 200_000 + "`",
+        "```" + " " * 200_000 + "`",
+        "~~~" + " " * 100_000 + "a" * 100_000 + "`",
+        "```" * 50_000,
+        "<think>" * 30_000,
+        "x = 1\n" * 40_000,
+        "A b c d\n\n" * 30_000,
+        "`" * 200_000,
+    ],
 )
 def test_no_reply_takes_long(reply: str) -> None:
     extract(reply)

@@ -10,6 +10,7 @@ import pytest
 from casemate import Denied, Host
 from casemate.cad import Checks, Message, ModelError, Progress, Prompts, Record, Reply, generate, replay
 from casemate.control.deadline import Deadline
+from casemate.control.profiles import profile_text
 
 GOOD = "import cadquery as cq\nresult = cq.Workplane().box(10, 20, 30)\n"
 DENIED = "import os\n" + GOOD
@@ -190,3 +191,44 @@ def test_own_templates_are_taken(tmp_path: Path, host: Host, profile: str) -> No
     generate(host, model, "a $box", deadline=60, profile=profile, prompts=Prompts.load(tmp_path))
     assert model.asked[0][1].content == "MAKE: a $box\n"
     assert model.asked[0][0].content == Prompts.load().system
+
+
+def test_what_is_no_text_is_kept_as_escapes(host: Host, profile: str, tmp_path: Path) -> None:
+    """JSON of a server may hold lone surrogates, and so may an argument; UTF-8 may not."""
+
+    def odd(messages: tuple[Message, ...], deadline: Deadline) -> Reply:
+        return Reply(f"\ud800\n```python\n{GOOD}# \udfff\n```\n", "\ud800", "\ud800" * 500, -1, 10**4000)
+
+    made = generate(host, odd, "a \ud800 box", attempts=1, deadline=60, profile=profile)
+    path = tmp_path / "record.json"
+    made.record.save(path)
+    [attempt] = Record.load(path).attempts
+    assert (attempt.prompt_tokens, attempt.completion_tokens) == (None, None)
+    assert attempt.ok
+    assert "# \\udfff" in attempt.source
+
+
+def test_a_record_is_not_written_through_a_link(host: Host, profile: str, tmp_path: Path) -> None:
+    made = generate(host, Scripted(GOOD), "a box", deadline=60, profile=profile)
+    (tmp_path / "other").write_text("mine", "utf-8")
+    (tmp_path / "record.json").symlink_to(tmp_path / "other")
+    made.record.save(tmp_path / "record.json")
+    assert (tmp_path / "other").read_text("utf-8") == "mine"
+    assert Record.load(tmp_path / "record.json") == made.record
+
+
+def test_somebody_elses_record_brings_no_profile(host: Host, profile: str, tmp_path: Path) -> None:
+    made = generate(host, Scripted(GOOD), "a box", deadline=60, profile=profile)
+    own = tmp_path / "weak.toml"
+    own.write_text(profile_text("cad-rlimit"), "utf-8")
+    record = made.record.model_copy(update={"profile": str(own)})
+    with pytest.raises(Denied, match="not shipped"):
+        replay(host, record)
+    [again] = replay(host, record, profile=profile)
+    assert again.difference == ""
+
+
+@pytest.mark.parametrize("deadline", [float("inf"), float("nan")])
+def test_a_loop_has_an_end(deadline: float, host: Host) -> None:
+    with pytest.raises(ValueError, match="an end"):
+        generate(host, Scripted(GOOD), "a box", deadline=deadline)

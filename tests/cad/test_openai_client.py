@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
+import socket
+import socketserver
 import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,7 +19,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from casemate.cad import Message, ModelError
+from casemate.cad import Message, ModelError, openai_client
 from casemate.cad.openai_client import ChatCompletions
 from casemate.control.deadline import Deadline
 
@@ -168,3 +172,107 @@ def test_the_key_is_shown_nowhere(tmp_path: Path) -> None:
     with pytest.raises(ModelError) as caught:
         ask("http://127.0.0.1:9/v1", key="hunter2", retries=0)
     assert "hunter2" not in str(caught.value)
+
+
+@contextlib.contextmanager
+def raw(answer: bytes) -> Iterator[str]:
+    """The address of a server that says these bytes to everybody, and ends."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            length = 0
+            while (line := self.rfile.readline()).strip():
+                name, _, value = line.partition(b":")
+                length = int(value) if name.lower() == b"content-length" else length
+            self.rfile.read(length)
+            with contextlib.suppress(OSError):
+                self.wfile.write(answer)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
+
+
+def said(text: str) -> bytes:
+    return b"data: " + json.dumps({"choices": [{"delta": {"content": text}}]}).encode() + b"\n\ndata: [DONE]\n\n"
+
+
+def test_what_is_compressed_is_not_unpacked() -> None:
+    """8 MiB on the wire are 8 GiB unpacked."""
+    bomb = gzip.compress(b"data: " + bytes(50 << 20))
+    with raw(HEAD + b"Content-Encoding: gzip\r\n\r\n" + bomb) as url:
+        tracemalloc.start()
+        with pytest.raises(ModelError, match="compressed"):
+            ask(url, retries=0)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert most < 32 << 20
+
+
+def test_twin_the_same_bytes_uncompressed_are_bounded_as_they_come() -> None:
+    with (
+        raw(HEAD + b"\r\ndata: " + bytes(openai_client.BODY_BYTES)) as url,
+        pytest.raises(ModelError, match="more than"),
+    ):
+        ask(url, retries=0)
+
+
+@pytest.mark.parametrize("body", [b"[" * 200_000, b"null", b"5", b'{"choices": [null]}', b'{"error": [1]}', b"\xff"])
+def test_whatever_the_json_is_it_is_an_answer_or_an_error_of_the_model(body: bytes) -> None:
+    with raw(HEAD + b"\r\ndata: " + body + b"\n\n") as url, pytest.raises(ModelError):
+        ask(url, retries=0)
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:99999/v1", "http://", "http://\ud800/v1"])
+def test_an_address_that_is_none_is_an_error_of_the_model(url: str) -> None:
+    with pytest.raises(ModelError):
+        ask(url, retries=0)
+
+
+KEY = "sk-0123456789abcdef"
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\n{KEY}", f"{KEY}\0", f" {KEY}", f"{KEY}é", ""])
+def test_a_key_that_no_header_can_carry_is_not_told_in_the_error(key: str) -> None:
+    with pytest.raises(ValueError, match="header") as caught:
+        ChatCompletions("http://127.0.0.1:9/v1", "m", key)
+    assert "0123" not in str(caught.value)
+
+
+def test_a_server_that_says_the_key_is_not_listened_to() -> None:
+    with raw(HEAD + b"\r\n" + said(f"```python\nkey = '{KEY}'\n```")) as url:
+        with pytest.raises(ModelError, match="holds the key") as caught:
+            ask(url, key=KEY, retries=0)
+        assert KEY not in str(caught.value)
+        assert KEY in ask(url, key="EMPTY", retries=0).text
+
+
+def test_a_redirect_is_not_followed() -> None:
+    with (
+        raw(HEAD + b"\r\n" + said("stolen")) as other,
+        raw(f"HTTP/1.1 307 X\r\nLocation: {other}\r\nContent-Length: 0\r\n\r\n".encode()) as url,
+        pytest.raises(ModelError, match="307"),
+    ):
+        ask(url, key=KEY, retries=0)
+
+
+def test_a_resolver_that_hangs_does_not_outlive_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+
+    def hang(*_: Any, **__: Any) -> Any:
+        over.wait(60)
+        raise OSError
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    try:
+        with pytest.raises(ModelError) as caught:
+            ask("http://model.invalid/v1", 0.2, retries=0)
+        assert caught.value.expired
+        assert not over.is_set()
+    finally:
+        over.set()

@@ -84,3 +84,16 @@ def test_what_a_process_says_that_was_taken_over_is_numbers_or_nothing(line: Any
     good = {"kind": "lines", "lines": [[0, 0, 5, 5]]}
     data = record(good) + record({"kind": "lines", "lines": [line]}) + record(good)
     assert outline_report.parse(data) == (((0, 0), (5, 5)),)
+
+
+def test_no_more_is_drawn_than_an_honest_process_tells() -> None:
+    """4 MiB of long strokes would take a minute to turn into dots."""
+    many = record({"kind": "lines", "lines": [[0, 0, 4095, 4095] * 2_000]}) * 100
+    drawn = outline_report.parse(many)
+    assert sum(map(len, drawn)) == outline_report.MOST_POINTS
+
+
+def test_a_drawing_ends_at_its_deadline(host: Host, profile: str) -> None:
+    part = step(host, profile, "cq.Workplane().box(30, 20, 10)")
+    assert host.outline(part, profile, 60.0).lines
+    assert host.outline(part, profile, 0.0).lines == ()

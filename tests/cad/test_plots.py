@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+
+import pytest
 
 from casemate.cad import plots
 from casemate.cad.protocols import PROTOCOLS
@@ -35,3 +38,9 @@ def test_the_same_scores_give_the_same_bytes(tmp_path: Path) -> None:
         paths = plots.draw(scores(Score("1", "", "valid", iou=0.5)), tmp_path / name)
         pictures.append(paths["iou"].read_bytes())
     assert pictures[0] == pictures[1]
+
+
+@pytest.mark.parametrize("values", [(0.1, math.nextafter(0.1, 1)), (0.0, 0.0), (1e-300, 1e140), (0.1, math.inf)])
+def test_no_two_values_are_too_near_or_too_far_for_a_picture(values: tuple[float, float], tmp_path: Path) -> None:
+    found = [Score(str(number), "", "valid", volume_error=value) for number, value in enumerate(values)]
+    assert set(plots.draw(scores(*found), tmp_path)) == {"volume_error"}

@@ -13,6 +13,9 @@ from cad.steps import box, made, short
 from cli.command import casemate, document, inside
 
 from casemate import Host
+from casemate.cad.protocols import protocol
+from casemate.cad.score import Score, summed
+from casemate.cli import cad_score
 
 CUBE = "import cadquery as cq\nresult = cq.Workplane().box(10, 10, 10)\n"
 SPHERE = "import cadquery as cq\nresult = cq.Workplane().sphere(5)\n"
@@ -131,3 +134,11 @@ def test_pictures_without_matplotlib_are_refused_with_the_remedy(
     )
     assert "casemate[plots]" in document(done, "ErrorDocument", whole, 3)["message"]
     assert not (tmp_path / "out").exists()
+
+
+def test_a_difficulty_called_all_hides_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = protocol("cad-recode")
+    found = [Score("a", "all", "valid", iou=0.25), Score("b", "hard", "valid", iou=0.75)]
+    cad_score._show(summed(chosen, chosen.settings(), "cad", found), {})
+    shown = next(line for line in capsys.readouterr().out.splitlines() if "IoU" in line)
+    assert [shown.count(value) for value in ("0.5", "0.25", "0.75")] == [2, 2, 2]

@@ -95,3 +95,22 @@ def test_an_installed_package_is_left_alone(tmp_path: Path) -> None:
     (package / "gate" / "tables").mkdir(parents=True)
     with pytest.raises(Denied, match="installed package"):
         render.checkout(package)
+
+
+HEADS = ('x"""+str(open("/dev/null"))+"""', 'x"""\nimport os\n"""', 'x"""\nALLOWED = {"os": "y"}\n"""', 'x""" f"""{1}')
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_head_that_is_more_than_text_is_not_rendered(head: str) -> None:
+    """Whoever imports the tables would run it, outside of every sandbox."""
+    with pytest.raises(SandboxFault):
+        render.files(tables(box="cadquery.Workplane"), (f"Python 3, {head} 1.0.",))
+
+
+def test_the_twin_without_reading_back_runs_what_the_head_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(render, "_read_back", lambda text, rows: None)
+    ran: list[int] = []
+    text = render.files(tables(), ('x"""+ran.append(1)+"""',))["attributes.py"]
+    with pytest.raises(TypeError):
+        exec(compile(text, "attributes.py", "exec"), {"ran": ran})
+    assert ran == [1]

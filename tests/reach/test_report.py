@@ -54,6 +54,7 @@ def test_what_is_no_plain_public_name_is_dropped(name: str) -> None:
         changed(SURVEY, "more", to=1),
         changed(SURVEY, "python", to='3.11.7\n"""'),
         changed(SURVEY, "versions", "cadquery", to="2.8.0; import os"),
+        changed(SURVEY, "versions", 'x"""+str(1)+"""', to="2.8.0"),
         changed(SURVEY, "owners", to=[]),
         changed(SURVEY, "owners", "box", to=[]),
         changed(SURVEY, "owners", "box", to=["a b"]),
@@ -65,7 +66,7 @@ def test_what_is_no_plain_public_name_is_dropped(name: str) -> None:
         changed(SURVEY, "modules", "not a module", to={}),
         {},
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_a_survey_that_is_not_as_it_should_be_is_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(SandboxFault):

@@ -91,7 +91,9 @@ class Batch:
             "key": None if sha256 is None else self._terms.key(sha256),
         }  # fmt: skip
         same = all(name in found and found[name] == value for name, value in wanted.items())
-        return same and (sha256 is None or (found.get("usage") is not None) is self._usage) and _labelled(found)
+        return (
+            same and (sha256 is None or (found.get("usage") is not None) is self._usage) and results.whole(dict(found))
+        )
 
     def _one(self, numbered: tuple[int, Row], cancellation: Cancellation) -> Done:
         index, row = numbered
@@ -174,10 +176,3 @@ def _digest(source: bytes | None) -> str | None:
 def _ok(result: Mapping[str, Any]) -> bool:
     outcome = result["outcome"]
     return outcome["reason"] == "exited" and outcome["exit_code"] == 0 and outcome["verdict"] in (None, "part")
-
-
-def _labelled(found: Mapping[str, Any]) -> bool:
-    try:
-        return bool(results.label(dict(found)))
-    except (KeyError, TypeError):
-        return False

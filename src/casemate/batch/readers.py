@@ -104,17 +104,26 @@ def below(directory: str) -> Iterator[str]:
 
     Holds the names of the directories that it is in, not those of the whole tree.
     """
-    try:
-        with os.scandir(directory) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-    except OSError:
-        yield directory  # a row that says so
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from below(entry.path)
+    inside = [_entries(directory)]
+    while inside:
+        entry = next(inside[-1], None)
+        if entry is None:
+            inside.pop()
+        elif isinstance(entry, str):
+            yield entry
+        elif entry.is_dir(follow_symlinks=False):
+            inside.append(_entries(entry.path))
         elif entry.name.endswith(".py") and entry.is_file(follow_symlinks=False):
             yield entry.path
+
+
+def _entries(directory: str) -> Iterator[os.DirEntry[str] | str]:
+    """What is in a directory, sorted; of one that cannot be read its own path, for a row that says so."""
+    try:
+        with os.scandir(directory) as found:
+            return iter(sorted(found, key=lambda entry: entry.name))
+    except OSError:
+        return iter((directory,))
 
 
 def _kind(source: str) -> str:

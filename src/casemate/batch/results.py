@@ -82,7 +82,8 @@ class MapRow:
     usage: Usage | None
 
 
-_RESULT, _USAGE = TypeAdapter(MapResult), TypeAdapter(Usage)
+_RESULT, _USAGE, _ROW = TypeAdapter(MapResult), TypeAdapter(Usage), TypeAdapter(MapRow)
+_COLUMNS = {field.name for field in dataclasses.fields(MapRow)}
 
 
 def repeatable(result: RunResult) -> bool:
@@ -144,7 +145,26 @@ def valid(result: object, used: object) -> bool:
         _USAGE.validate_json(json.dumps(used, allow_nan=False), strict=True)
     except (ValidationError, ValueError, RecursionError):
         return False
-    return all(_FILE.fullmatch(file.path) and file.sha256 in file.path for file in found.artifacts.values())
+    return _filed(found)
+
+
+def whole(row: dict[str, Any]) -> bool:
+    """Whether this is a `MapRow` as one is written here: what stands in a file may have been written by anybody."""
+    try:
+        found = _ROW.validate_json(json.dumps(row, allow_nan=False), strict=True)
+    except (ValidationError, ValueError, RecursionError):
+        return False
+    if set(row) != _COLUMNS or (found.result is None) == (found.unreadable is None):
+        return False
+    if found.result is None:
+        return not found.ok
+    outcome = found.result.outcome
+    well = (outcome.reason, outcome.exit_code) == (Reason.EXITED, 0) and outcome.verdict in (None, Verdict.PART)
+    return found.ok is well and _filed(found.result)
+
+
+def _filed(result: MapResult) -> bool:
+    return all(_FILE.fullmatch(file.path) and file.sha256 in file.path for file in result.artifacts.values())
 
 
 _FILE = re.compile(r"artifacts/[0-9a-f]{64}(\.[a-z0-9]{1,8})?")

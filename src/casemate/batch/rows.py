@@ -92,7 +92,7 @@ def of_line(place: str, line: bytes | None, column: str) -> Row:
         return refused(place, Why.NOT_JSON, "the line is no JSON object")
     if column not in value:
         return refused(place, Why.NO_COLUMN, f"the row has no column {plain(column)!r}")
-    return of_cells(place, value[column], value.get("id"))
+    return of_cells(place, value[column], None if column == "id" else value.get("id"))
 
 
 def lines(read: Callable[[int], bytes], longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | None]]:

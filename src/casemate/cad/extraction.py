@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_FENCE = re.compile(r"^(?P<indent>[ \t]*)(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]*)[^\n`]*$", re.MULTILINE)
-"""An opening or closing code fence (CommonMark 0.31, 4.5)."""
+_FENCE = re.compile(
+    r"^(?P<indent>[ \t]*+)(?P<marks>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+#.-]*+)[^\n`]*+$", re.MULTILINE
+)
+"""An opening or closing code fence (CommonMark 0.31, 4.5); possessive, or a line that is none takes quadratic time."""
 _LIBRARY = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:cadquery|build123d)\b", re.MULTILINE)
 _CODE = re.compile(r"^(?:import|from)[ \t]+\w|^[A-Za-z_]\w*[ \t]*=[^=]|^with[ \t]+\w+\(", re.MULTILINE)
 _WORK = re.compile(r"^[ \t]*(?!import\b|from\b|#)\S", re.MULTILINE)

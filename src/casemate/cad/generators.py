@@ -31,6 +31,11 @@ class Reply:
     completion_tokens: int | None = None
 
 
+def plain(text: str) -> str:
+    """The text as UTF-8 can hold it: lone surrogates, of a server's JSON or of an argument, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 class ModelError(Exception):
     """The model gave no reply; `expired` if the deadline passed first, `permanent` if asking again cannot help."""
 

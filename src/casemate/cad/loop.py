@@ -8,6 +8,8 @@ gets more than what is left, and at zero the loop ends and says so. A script tha
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,17 +17,20 @@ from dataclasses import dataclass, field
 from casemate.cad import account
 from casemate.cad.checks import Checks, Fault
 from casemate.cad.extraction import extract
-from casemate.cad.generators import Generator, Message, ModelError, Reply
+from casemate.cad.generators import Generator, Message, ModelError, Reply, plain
 from casemate.cad.prompts import Prompts
 from casemate.cad.record import Attempt, Record, Run, digest
 from casemate.control.deadline import Deadline
 from casemate.control.host import Host
+from casemate.control.profiles import profile_names
 from casemate.errors import Denied
 from casemate.model import Artifact, Part, RunResult
 
 ATTEMPTS, DEADLINE = 4, 120.0
 _MODEL_RETRIES = 2
 """How often in a row the model may give nothing before the loop ends."""
+_NAME, _MOST_TOKENS = 200, 1 << 40
+"""Characters of a model's name, and tokens, that are kept of what a server says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +81,10 @@ def generate(
     if not request.strip():
         raise ValueError("an empty request")
     until = Deadline.after(deadline) if isinstance(deadline, (int, float)) else deadline
+    if not math.isfinite(until.at):
+        raise ValueError(f"a deadline at {until.at}: the loop needs an end")
     return _Loop(
-        host, generator, request, checks or Checks(), attempts, until, profile, limits or {},
+        host, generator, plain(request), checks or Checks(), attempts, until, profile, limits or {},
         prompts or Prompts.load(), progress,
     ).run()  # fmt: skip
 
@@ -130,7 +137,7 @@ class _Loop:
                 raise ModelError("no time was left for another attempt", expired=True)
             self._told(number, "model")
             try:
-                return self._generator(messages, self._until), time.monotonic() - began
+                return _bounded(self._generator(messages, self._until)), time.monotonic() - began
             except ModelError as error:
                 if error.expired or error.permanent or again == _MODEL_RETRIES:
                     raise
@@ -187,6 +194,16 @@ class _Loop:
         return Generation(record, part, result.artifacts.get(part.artifact or ""))
 
 
+def _bounded(reply: Reply) -> Reply:
+    """As a record can hold it: valid text, short names, and counts that are counts."""
+    counts = (reply.prompt_tokens, reply.completion_tokens)
+    prompt, completion = (one if one is not None and 0 <= one <= _MOST_TOKENS else None for one in counts)
+    return dataclasses.replace(
+        reply, text=plain(reply.text), finish=plain(reply.finish[:_NAME]), model=plain(reply.model[:_NAME]),
+        prompt_tokens=prompt, completion_tokens=completion,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """An attempt's script run again: what is wrong now, and what differs from the record ("" if nothing does)."""
@@ -197,13 +214,23 @@ class Replayed:
     difference: str
 
 
-def replay(host: Host, record: Record, progress: Callable[[Progress], None] = lambda _: None) -> tuple[Replayed, ...]:
-    """Run the scripts of a record again, each as it was run, without a model."""
+def replay(
+    host: Host, record: Record, progress: Callable[[Progress], None] = lambda _: None, profile: str | None = None
+) -> tuple[Replayed, ...]:
+    """Run the scripts of a record again, each as it was run, without a model.
+
+    `profile` stands for the record's, which may name a shipped one alone: a record may be anybody's, and a profile's
+    file beside it too. Raises Denied for another.
+    """
+    if profile is None and record.profile not in profile_names():
+        raise Denied(
+            f"the record names the profile {record.profile!r}, which is not shipped: say which one to run under"
+        )
     found = []
     run = [attempt for attempt in record.attempts if attempt.run is not None]
     for attempt in run:
         progress(Progress(attempt.number, len(run), "script", 0.0))
-        result = host.run(attempt.source, record.profile, limits=record.limits)
+        result = host.run(attempt.source, profile or record.profile, limits=record.limits)
         faults = account.faults(result, record.checks)
         found.append(Replayed(attempt.number, result, faults, _difference(attempt, Run.of(result), faults)))
     return tuple(found)

@@ -1,15 +1,17 @@
 """A `Generator` over any server that speaks the OpenAI chat-completions API.
 
-What a server sends is bounded: `BODY_BYTES` on the wire, `REPLY_CHARACTERS` of text, and the deadline for all of it,
-retries included. Retries with back-off are the client library's.
+What a server sends is bounded: `BODY_BYTES`, never compressed, `REPLY_CHARACTERS` of text, and the deadline for all of
+it, retries included. Retries with back-off are the client library's.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import re
+import threading
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -28,7 +30,7 @@ CONNECT, READ = 10.0, 60.0
 """Seconds for a connection, and between two pieces of a response unless the caller says otherwise."""
 _PERMANENT = (
     openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError, openai.BadRequestError,
-    openai.UnprocessableEntityError,
+    openai.UnprocessableEntityError, httpx2.InvalidURL,
 )  # fmt: skip
 
 
@@ -39,11 +41,17 @@ _SENT = frozenset(
 _TOLD = 200
 """Characters of a server's own error message."""
 
+GRACE = 1.0
+"""Seconds past the deadline after which a thread is left to itself: a resolver that hangs cannot be ended."""
+_KEY = re.compile(r"[\x21-\x7e]+")
+SECRET = 16
+"""Characters from which on a key is taken for a secret, and no placeholder such as EMPTY."""
+_EXPIRED = "the model did not answer in the time that was left"
 _T = TypeVar("_T")
 
 
-class _TooLongError(Exception):
-    """A body beyond BODY_BYTES."""
+class _RefusedError(Exception):
+    """A body beyond BODY_BYTES, or one that would only be bounded before it is unpacked."""
 
 
 class _Counted(httpx2.AsyncByteStream):
@@ -55,7 +63,7 @@ class _Counted(httpx2.AsyncByteStream):
         async for part in self._stream:
             left -= len(part)
             if left < 0:
-                raise _TooLongError
+                raise _RefusedError(f"the server's answer has more than {BODY_BYTES} bytes")
             yield part
 
     async def aclose(self) -> None:
@@ -63,13 +71,19 @@ class _Counted(httpx2.AsyncByteStream):
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """Sends nothing that nobody asked for, and ends a response that does not end itself."""
+    """Sends nothing that nobody asked for, and ends a response that does not end itself.
+
+    It takes none that is compressed: a thousandfold fits in there.
+    """
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         for name in set(request.headers) - _SENT:
             del request.headers[name]
         response = await super().handle_async_request(request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
+        if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            await response.stream.aclose()
+            raise _RefusedError("the server's answer is compressed, although none was asked for")
         response.stream = _Counted(response.stream)
         return response
 
@@ -102,14 +116,26 @@ class ChatCompletions:
             raise ValueError(f"temperature {self.temperature}: 0 or more")
         if self.most_tokens is not None and self.most_tokens < 1:
             raise ValueError(f"{self.most_tokens} tokens of an answer: at least one")
-        if not self.key or not all("!" <= character <= "~" for character in self.key):
+        if not _KEY.fullmatch(self.key):
             raise ValueError("the model's key is empty, or has a blank, a line break or another character than ASCII")
 
     def __call__(self, messages: tuple[Message, ...], deadline: Deadline) -> Reply:
         """One reply; what was streamed until the connection broke or the deadline passed is a reply that is `cut`."""
         # In a thread with a loop of its own: the caller may have one already, and a loop can end a read that hangs.
-        with ThreadPoolExecutor(1, "casemate-model") as thread:
-            return thread.submit(lambda: asyncio.run(self._ask(messages, deadline))).result()
+        # A daemon, because a name's resolution can be ended by nobody, and an interrupt must not wait for it.
+        answer: Future[Reply] = Future()
+
+        def ask() -> None:
+            try:
+                answer.set_result(asyncio.run(self._ask(messages, deadline)))
+            except BaseException as error:
+                answer.set_exception(error)
+
+        threading.Thread(target=ask, name="casemate-model", daemon=True).start()
+        try:
+            return answer.result(min(max(0.0, deadline.left()) + GRACE, threading.TIMEOUT_MAX))
+        except TimeoutError:
+            raise ModelError(_EXPIRED, expired=True) from None
 
     async def _ask(self, messages: tuple[Message, ...], deadline: Deadline) -> Reply:
         heard = _Heard()
@@ -119,8 +145,8 @@ class ChatCompletions:
         except TimeoutError:
             if heard.text:
                 return heard.reply("cut")
-            raise ModelError("the model did not answer in the time that was left", expired=True) from None
-        except (openai.APIError, httpx2.HTTPError, _TooLongError, ValueError) as error:
+            raise ModelError(_EXPIRED, expired=True) from None
+        except Exception as error:  # what a server may send makes libraries raise anything, RecursionError too
             if heard.text:
                 return heard.reply("cut")
             told = _told(error, self.patience)
@@ -129,13 +155,18 @@ class ChatCompletions:
             raise ModelError(told, permanent=isinstance(error, _PERMANENT)) from error
         if not heard.text:
             raise ModelError("the server's answer holds no text of a chat completion")
+        if len(self.key) >= SECRET and self.key in heard.text:
+            raise ModelError("the server's answer holds the key, which is kept out of scripts and records")
         return heard.reply()
 
     async def _stream(self, messages: tuple[Message, ...], heard: _Heard) -> None:
         timeout = httpx2.Timeout(self.patience, connect=CONNECT)
         async with openai.AsyncOpenAI(
             base_url=self.base_url, api_key=self.key, max_retries=self.retries, timeout=timeout,
-            http_client=httpx2.AsyncClient(transport=_Bounded(), timeout=timeout, follow_redirects=False),
+            http_client=httpx2.AsyncClient(
+                transport=_Bounded(), timeout=timeout, follow_redirects=False,
+                headers={"Accept-Encoding": "identity"},
+            ),
         ) as client:  # fmt: skip
             conversation: list[ChatCompletionMessageParam] = [
                 {"role": "system", "content": message.content} if message.role == "system"
@@ -202,8 +233,9 @@ def _message(error: openai.APIStatusError) -> str:
 
 
 def _told(error: Exception, patience: float) -> str:
-    if isinstance(error, _TooLongError):
-        return f"the server's answer has more than {BODY_BYTES} bytes"
+    for one in (error, error.__cause__):
+        if isinstance(one, _RefusedError):
+            return str(one)
     if isinstance(error, openai.APIStatusError):
         return f"the server answered with status {error.status_code}{_message(error)}"
     if isinstance(error, openai.APITimeoutError):

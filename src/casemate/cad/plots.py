@@ -18,7 +18,8 @@ _LABELS = {
     "box_error": "largest relative error of a side of the box",
 }  # fmt: skip
 _SHARES = ("iogt", "iou")
-_BINS = 40
+_BINS, _MOST = 40, 1e150
+"""Bars of a picture; a value beyond this is in none."""
 
 
 def require() -> None:
@@ -39,7 +40,7 @@ def draw(scores: Scores, directory: Path) -> dict[str, Path]:
     paths = {}
     for metric in METRICS:
         values = [
-            [value for one in scores.scores if (value := getattr(one, metric)) is not None and _in(one, group, groups)]
+            [value for one in scores.scores if _drawn(value := getattr(one, metric)) and _in(one, group, groups)]
             for group in groups
         ]
         if not any(values):
@@ -53,14 +54,25 @@ def draw(scores: Scores, directory: Path) -> dict[str, Path]:
     return paths
 
 
+def _drawn(value: float | None) -> bool:
+    return value is not None and abs(value) <= _MOST
+
+
 def _histogram(axes: Any, metric: str, values: list[list[float]], labels: list[str]) -> None:
-    limits = (0.0, 1.0) if metric in _SHARES else None
+    limits = (0.0, 1.0) if metric in _SHARES else _limits([value for group in values for value in group])
     axes.hist(values, bins=_BINS, range=limits, stacked=True, label=labels)
     axes.set_xlabel(_LABELS[metric])
     axes.set_ylabel("shapes")
     legend = axes.legend(fontsize=8)
     for text in legend.get_texts():
         text.set_parse_math(False)  # a difficulty is the caller's text, and a $ of it no formula
+
+
+def _limits(values: list[float]) -> tuple[float, float]:
+    """Wide enough for bins that floating point can tell apart."""
+    low, high = min(values), max(values)
+    least = 1e-6 * max(abs(low), abs(high)) or 1.0
+    return (low, high) if high - low > least else (low - least, high + least)
 
 
 def _in(one: Any, group: str, groups: list[str]) -> bool:

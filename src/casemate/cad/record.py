@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import tempfile
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -92,8 +94,17 @@ class Record(_Frozen):
     seconds: float
 
     def save(self, path: Path) -> None:
-        """Write it as JSON."""
-        path.write_text(self.model_dump_json(indent=1) + "\n", "utf-8")
+        """Write it as JSON, whole or not at all; a link in its place is replaced, not followed."""
+        data = (self.model_dump_json(indent=1) + "\n").encode()
+        fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".casemate-")
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
 
     @classmethod
     def load(cls, path: Path) -> Record:

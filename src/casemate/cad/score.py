@@ -221,10 +221,13 @@ def _of_run(result: RunResult) -> _No:
 def _read(path: Path, most: int) -> list[bytes] | _No:
     """A file's bytes; what is no regular file is not waited for."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return _No("unreadable", "it is no regular file")
-        data = file.read(most + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(most + 1)
+    finally:
+        os.close(descriptor)
     return _No("unreadable", f"it has more than {most} bytes") if len(data) > most else [data]
 
 

@@ -12,6 +12,7 @@ from casemate.cad.generators import NO_KEY
 from casemate.cli import cad_documents, cad_score, documents, terminal
 from casemate.cli.run import Tightened, seconds, writable, write_file
 from casemate.cli.status import FAILED, WELL
+from casemate.control.deadline import Deadline
 from casemate.control.host import Host
 from casemate.control.outlining import Outline
 from casemate.errors import Busy, Denied, SandboxFault
@@ -26,6 +27,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     _add_generate(actions)
     again = actions.add_parser("replay", help="run the scripts of a record again, without a model")
     again.add_argument("record", type=Path, help="a record.json that `cad generate` wrote")
+    again.add_argument("--profile", help="to run under, in place of the record's (needed where that is not shipped)")
     again.add_argument("--json", action="store_true", help="one JSON document on standard output, and nothing else")
     again.set_defaults(command=main_replay)
     cad_score.add(actions)
@@ -92,12 +94,13 @@ def main_generate(arguments: argparse.Namespace) -> int:
     with Host() as host, terminal.progress("starting", quiet=arguments.json) as progress:
         progress("template")
         host.warm(arguments.profile, arguments.limit)
+        until = Deadline.after(arguments.deadline)
         made = generate(
-            host, model, arguments.request, checks=checks, attempts=arguments.attempts, deadline=arguments.deadline,
+            host, model, arguments.request, checks=checks, attempts=arguments.attempts, deadline=until,
             profile=arguments.profile, limits=arguments.limit, prompts=prompts,
             progress=lambda now: progress(_told(now)),
         )  # fmt: skip
-        outline = _outline(host, made, arguments.profile, progress)
+        outline = _outline(host, made, arguments.profile, until, progress)
     paths = _write(made, arguments.out, outline)
     status = WELL if made.ok else FAILED
     if arguments.json:
@@ -113,7 +116,7 @@ def main_replay(arguments: argparse.Namespace) -> int:
     """Run them again; 0 if each did what it did then."""
     record = Record.load(arguments.record)
     with Host() as host, terminal.progress("starting", quiet=arguments.json) as progress:
-        found = replay(host, record, lambda now: progress(f"attempt {now.number}"))
+        found = replay(host, record, lambda now: progress(f"attempt {now.number}"), arguments.profile)
     status = WELL if not any(one.difference for one in found) else FAILED
     if arguments.json:
         print(documents.dump(cad_documents.of_replay(found, status)))
@@ -128,13 +131,16 @@ def _told(now: Progress) -> str:
     return f"attempt {now.number} of {now.attempts}: {stage}, {now.left:.0f} s left"
 
 
-def _outline(host: Host, made: Generation, profile: str, progress: Callable[[str], None]) -> Outline | None:
-    if made.artifact is None:
+def _outline(
+    host: Host, made: Generation, profile: str, until: Deadline, progress: Callable[[str], None]
+) -> Outline | None:
+    """A picture, if there is a part and time left for one."""
+    if made.artifact is None or until.left() <= 0:
         return None
     progress("drawing the part")
     try:
-        drawn = host.outline(made.artifact.data, profile)
-    except (Busy, SandboxFault):
+        drawn = host.outline(made.artifact.data, profile, until)
+    except (Busy, SandboxFault, TimeoutError):
         return None
     return drawn if drawn.lines else None
 

@@ -94,15 +94,16 @@ def _show(scores: Scores, paths: dict[str, str]) -> None:
     for one in few:
         _show_one(one)
     table = Table(title="over the valid shapes: median / mean", title_justify="left")
-    groups = {"all": scores.overall, **{name or "(none)": summed for name, summed in scores.by_difficulty.items()}}
+    named = [(name or "(none)", summed) for name, summed in scores.by_difficulty.items()]
+    groups = [("all", scores.overall), *named]  # a difficulty may be called "all" too
     table.add_column("")
-    for name in groups:
+    for name, _ in groups:
         table.add_column(Text(terminal.inert(name)), justify="right")
-    table.add_row("shapes", *(str(summed.count) for summed in groups.values()))
-    table.add_row("valid", *(str(summed.valid) for summed in groups.values()))
-    table.add_row("invalidity ratio", *(_percent(summed.invalidity_ratio) for summed in groups.values()))
+    table.add_row("shapes", *(str(summed.count) for _, summed in groups))
+    table.add_row("valid", *(str(summed.valid) for _, summed in groups))
+    table.add_row("invalidity ratio", *(_percent(summed.invalidity_ratio) for _, summed in groups))
     for heading, metric, factor in _ROWS:
-        table.add_row(heading, *(_spread(summed.metrics[metric], factor) for summed in groups.values()))
+        table.add_row(heading, *(_spread(summed.metrics[metric], factor) for _, summed in groups))
     terminal.out.print(table)
     for name, spread in scores.overall.penalised.items():
         terminal.say(f"  {name} over all, invalid ones penalised: median {_number(spread.median)}")

@@ -260,13 +260,17 @@ class Host:
         )
 
     @capacity.descriptors()
-    def outline(self, part: bytes, profile: str = "cad") -> outlining.Outline:
+    def outline(self, part: bytes, profile: str = "cad", deadline: Deadline | float | None = None) -> outlining.Outline:
         """The visible edges of a STEP file's part, drawn in a sandbox (`casemate.cad.picture` makes pictures of it).
 
-        Raises Denied, Busy, SandboxFault; a part that cannot be drawn gives no lines.
+        It takes no longer than until the deadline, nor than the profile's `wall_time`. Raises Denied, Busy,
+        SandboxFault, TimeoutError (no room stood in time); a part that cannot be drawn gives no lines.
         """
-        request = self.request("", profile, {outlining.PART: part}, None, LOCAL, LOCAL)
-        return outlining.outline(request, self._leases, lambda: self.ground(request))
+        request = self.request("", profile, {outlining.PART: part}, deadline, LOCAL, LOCAL)
+        until = request.deadline
+        return outlining.outline(
+            request, self._leases, lambda: self.ground(request, None if until is None else until.left())
+        )
 
     def ground(self, request: runs.Request, patience: float | None = None) -> Standing:
         """The room for a request with its warm template (see `Rooms.standing`); its `release` is the caller's."""

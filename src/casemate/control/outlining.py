@@ -43,6 +43,7 @@ def outline(request: Request, leases: Leases, standing: Callable[[], Standing]) 
         try:
             work = Work("outline", ENTRY, b"", request.inputs, budgets)
             end = time.monotonic() + profile.limits.wall_time
+            end = min(end, request.deadline.at) if request.deadline else end
             name = uuid.uuid4().hex[:16]
             finished = execute(request, work, ground, standing, name, end, Cancellation(), lambda: None)
         finally:

@@ -65,9 +65,11 @@ def _read_back(text: str, rows: Sequence[tuple[str, str, Table]]) -> None:
 
 
 def _literals(text: str) -> dict[str, object]:
-    body = ast.parse(text).body
+    head, *body = ast.parse(text).body
+    if not (isinstance(head, ast.Expr) and isinstance(head.value, ast.Constant) and type(head.value.value) is str):
+        raise ValueError("its head is no text")
     found: dict[str, object] = {}
-    for statement in body[1:]:
+    for statement in body:
         target = statement.targets[0] if isinstance(statement, ast.Assign) else None
         if isinstance(statement, ast.AnnAssign):
             target = statement.target

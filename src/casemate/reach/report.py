@@ -19,6 +19,7 @@ _DOTTED = r"^[A-Za-z_][A-Za-z0-9_]{0,63}(\.[A-Za-z_][A-Za-z0-9_]{0,63}){0,7}$"
 _T = TypeVar("_T", bound=BaseModel)
 Dotted = Annotated[str, StringConstraints(pattern=_DOTTED, max_length=200)]
 Version = Annotated[str, StringConstraints(pattern=r"^[0-9][0-9A-Za-z.+!-]{0,40}$")]
+Distribution = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Said = Annotated[str, StringConstraints(max_length=2000)]
 
 
@@ -30,7 +31,7 @@ class Survey(_Strict):
     """What the libraries have."""
 
     python: Version
-    versions: dict[Said, Version] = Field(max_length=50)
+    versions: dict[Distribution, Version] = Field(max_length=50)
     """Distribution → version."""
     owners: dict[Said, Annotated[list[Dotted], Field(min_length=1, max_length=2000)]] = Field(max_length=20_000)
     """Public attribute name → classes that define it."""

@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from casemate.runtime.report import Seconds, Strict, read
 
-SIZE = 4095
+SIZE, MOST_POINTS = 4095, 12_000
 Place = Annotated[int, Field(ge=0, le=SIZE)]
 Line = tuple[tuple[int, int], ...]
 
@@ -34,7 +34,13 @@ _RECORD: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 def parse(data: bytes) -> tuple[Line, ...]:
-    """The lines up to the first record that does not fit; never raises."""
+    """The lines up to the first record that does not fit, and to MOST_POINTS; never raises."""
     records, _ = read(data, _RECORD)
-    numbers = [line for record in records if isinstance(record, LinesRecord) for line in record.lines]
-    return tuple(tuple(zip(line[::2], line[1::2], strict=False)) for line in numbers)
+    lines: list[Line] = []
+    left = MOST_POINTS
+    for line in (line for record in records if isinstance(record, LinesRecord) for line in record.lines):
+        left -= len(line) // 2
+        if left < 0:
+            break
+        lines.append(tuple(zip(line[::2], line[1::2], strict=False)))
+    return tuple(lines)
