@@ -20,10 +20,10 @@ from casemate.control.leases import LOCAL
 BOX = "import cadquery as cq\nresult = cq.Workplane().box(1, 2, {})\n"
 POISON = {
     "import os\nos.kill(1, 9)\n": "policy",
-    "raise ValueError('\\n{\"index\": 7}\\n')\n": "no_result",
-    "exit(0)\n": "no_result",
+    "raise ValueError('\\n{\"index\": 7}\\n')\n": "raised",
+    "exit(0)\n": "raised",
     "print('{\"ok\": true}\\n' * 50)\nprint('\\x1b[2J\\r\\n\\u2028')\nx = 1\n": "no_result",
-    "def f(n):\n    return f(n + 1)\nf(0)\n": "no_result",
+    "def f(n):\n    return f(n + 1)\nf(0)\n": "raised",
     "result = 'not a shape'\n": "no_result",
     "(" * 200: "policy",
     "": "no_result",

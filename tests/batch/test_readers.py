@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -168,5 +169,8 @@ def test_a_directory_may_be_as_deep_as_the_kernel_lets_it(tmp_path: Path) -> Non
         os.close(below)
     os.close(os.open("a.py", os.O_CREAT | os.O_WRONLY, dir_fd=at))
     os.close(at)
-    [row] = Inputs.of([str(tmp_path)]).rows()
-    assert row.place.endswith("/d" * depth + "/a.py")
+    try:
+        [row] = Inputs.of([str(tmp_path)]).rows()
+        assert row.place.endswith("/d" * depth + "/a.py")
+    finally:
+        subprocess.run(["rm", "-r", "--", str(tmp_path / "d")], check=True)  # shutil.rmtree, and pytest, would recurse

@@ -19,14 +19,14 @@ NAME = "import cadquery as cq\nif 2 < 1:\n    width = 10\nresult = cq.Workplane(
 FILLET = GOOD + "result = result.edges('|Z').fillet(50)\n"
 HANG = "while True:\n    pass\n"
 EMPTY = "import cadquery as cq\nresult = cq.Workplane()\n"
-PARTS = GOOD + "result = {'left': result, 'right': result}\n"
+PARTS = GOOD + "result = {'left': result, 'right': result.translate((99, 0, 0))}\n"
 TWO = GOOD + "result = result.add(cq.Workplane().box(1, 1, 1).translate((100, 0, 0)))\n"
 
 
 class Scripted:
     """Gives its replies in order, and keeps what it was asked."""
 
-    def __init__(self, *replies: str | Exception, delay: float = 0.0) -> None:
+    def __init__(self, *replies: str | BaseException, delay: float = 0.0) -> None:
         self.replies = list(replies)
         self.asked: list[tuple[Message, ...]] = []
 
@@ -34,7 +34,7 @@ class Scripted:
         assert deadline.left() > 0
         self.asked.append(messages)
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
-        if isinstance(reply, Exception):
+        if isinstance(reply, BaseException):
             raise reply
         return Reply(f"```python\n{reply}```\n", model="scripted", prompt_tokens=10, completion_tokens=5)
 
@@ -108,6 +108,17 @@ def test_without_a_part_that_passes_the_best_is_returned_with_its_faults(host: H
     assert (made.ok, made.record.reason, made.record.best) == (False, "attempts", 2)
     assert [fault.code for fault in made.faults] == ["holes"]
     assert made.artifact is not None
+
+
+def test_what_was_tried_is_kept_when_the_loop_is_interrupted(host: Host, profile: str) -> None:
+    kept: list[Record] = []
+    model = Scripted(NAME, KeyboardInterrupt())
+    model.settings = {"model": "scripted"}  # type: ignore[attr-defined]
+    with pytest.raises(KeyboardInterrupt):
+        generate(host, model, "a box", deadline=60, profile=profile, keep=kept.append)
+    assert [(record.reason, len(record.attempts)) for record in kept] == [("unfinished", 1)]
+    assert kept[0].attempts[0].faults[0].code == "raised.NameError"
+    assert kept[0].generator == {"model": "scripted"}
 
 
 def test_a_model_that_fails_for_good_ends_the_loop(host: Host, profile: str) -> None:

@@ -112,6 +112,9 @@ class Lost:
     def __init__(self, host: Host, times: int) -> None:
         self.host, self.times = host, times
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.host, name)
+
     def map(self, sources: Any, *args: Any, **more: Any) -> list[RunResult]:
         results = list(self.host.map(sources, *args, **more))
         self.times -= 1

@@ -50,7 +50,7 @@ def test_map(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
         "map", source, tmp_path / "more", "--profile", profile, "--cache", tmp_path / "c", "--jobs", 2, "--json",
     )  # fmt: skip
     found = document(casemate(*arguments, "--out", tmp_path / "o"), "MapDocument", whole, 0)
-    assert (found["rows"], found["counts"]) == (5, {"ok": 3, "policy": 1, "no_result": 1})
+    assert (found["rows"], found["counts"]) == (5, {"ok": 3, "policy": 1, "raised": 1})
     assert (found["ran"], found["cached"], found["results"]) == (3, 2, f"{tmp_path}/o/results.jsonl")
     made = rows(tmp_path / "o", whole)
     assert [(row["place"], row["id"]) for row in made] == [

@@ -70,8 +70,12 @@ def generate(
     host: Host, generator: Generator, request: str, *, checks: Checks | None = None, attempts: int = ATTEMPTS,
     deadline: Deadline | float = DEADLINE, profile: str = "cad", limits: Mapping[str, float] | None = None,
     prompts: Prompts | None = None, progress: Callable[[Progress], None] = lambda _: None,
+    keep: Callable[[Record], None] = lambda _: None,
 ) -> Generation:  # fmt: skip
     """Have a model write a part, and repair it until it passes the checks.
+
+    `keep` gets the record as it is after each attempt, with the reason `unfinished`: what was paid for is not lost if
+    the loop is interrupted.
 
     `deadline` is seconds from now or a point in time. Raises Denied (a bad profile, limit or template), Busy,
     SandboxFault; what the model and its scripts did wrong is in the record. A `KeyboardInterrupt` ends it.
@@ -85,7 +89,7 @@ def generate(
         raise ValueError(f"a deadline at {until.at}: the loop needs an end")
     return _Loop(
         host, generator, plain(request), checks or Checks(), attempts, until, profile, limits or {},
-        prompts or Prompts.load(), progress,
+        prompts or Prompts.load(), progress, keep,
     ).run()  # fmt: skip
 
 
@@ -93,10 +97,11 @@ class _Loop:
     def __init__(
         self, host: Host, generator: Generator, request: str, checks: Checks, most: int, until: Deadline, profile: str,
         limits: Mapping[str, float], prompts: Prompts, progress: Callable[[Progress], None],
+        keep: Callable[[Record], None],
     ) -> None:  # fmt: skip
         self._host, self._generator, self._request, self._checks = host, generator, request, checks
         self._most, self._until, self._profile, self._limits = most, until, profile, limits
-        self._prompts, self._progress = prompts, progress
+        self._prompts, self._progress, self._kept = prompts, progress, keep
         self._began = time.monotonic()
         self._budget = until.left()
         self._attempts: list[Attempt] = []
@@ -121,6 +126,7 @@ class _Loop:
                 return self._end("deadline" if error.expired else "model", str(error))
             attempt = self._attempt(number, messages, reply, seconds)
             self._attempts.append(attempt)
+            self._kept(self._record("unfinished", "the loop was interrupted"))
             if attempt.ok:
                 return self._end("part", "")
             if self._until.left() <= 0:
@@ -180,14 +186,18 @@ class _Loop:
     def _told(self, number: int, stage: str) -> None:
         self._progress(Progress(number, self._most, stage, max(0.0, self._until.left())))
 
-    def _end(self, reason: str, message: str) -> Generation:
+    def _record(self, reason: str, message: str) -> Record:
         profile = self._plan.plan.profile
-        record = Record(
-            request=self._request, checks=self._checks, profile=profile.name, profile_digest=profile.digest,
-            image_digest=self._plan.image.digest, limits=dict(self._limits), deadline=self._budget,
-            attempts=tuple(self._attempts), reason=reason, message=message,
-            best=None if self._best is None else self._best[0], seconds=time.monotonic() - self._began,
+        return Record(
+            request=self._request, checks=self._checks, generator=dict(getattr(self._generator, "settings", {})),
+            profile=profile.name, profile_digest=profile.digest, image_digest=self._plan.image.digest,
+            limits=dict(self._limits), deadline=self._budget, attempts=tuple(self._attempts), reason=reason,
+            message=message, best=None if self._best is None else self._best[0],
+            seconds=time.monotonic() - self._began,
         )  # fmt: skip
+
+    def _end(self, reason: str, message: str) -> Generation:
+        record = self._record(reason, message)
         if self._best is None:
             return Generation(record, None, None)
         _, result, part = self._best

@@ -13,7 +13,7 @@ import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx2
 import openai
@@ -117,7 +117,18 @@ class ChatCompletions:
         if self.most_tokens is not None and self.most_tokens < 1:
             raise ValueError(f"{self.most_tokens} tokens of an answer: at least one")
         if not _KEY.fullmatch(self.key):
-            raise ValueError("the model's key is empty, or has a blank, a line break or another character than ASCII")
+            raise ValueError(
+                "the model's key is empty, or no header can carry it: it has a blank, a line break or no ASCII"
+            )
+
+    @property
+    def settings(self) -> dict[str, str | int | float | None]:
+        """What a record may hold of it: the server without user, password and query; never the key."""
+        url = httpx2.URL(self.base_url)
+        return {
+            "server": f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}{url.path}", "model": self.model,
+            "temperature": self.temperature, "seed": self.seed, "max_tokens": self.most_tokens,
+        }  # fmt: skip
 
     def __call__(self, messages: tuple[Message, ...], deadline: Deadline) -> Reply:
         """One reply; what was streamed until the connection broke or the deadline passed is a reply that is `cut`."""
@@ -174,19 +185,17 @@ class ChatCompletions:
                 else {"role": "assistant", "content": message.content}
                 for message in messages
             ]  # fmt: skip
-            stream = await client.chat.completions.create(
-                model=self.model,
-                messages=conversation,
-                temperature=openai.omit if self.temperature is None else self.temperature,
-                seed=openai.omit if self.seed is None else self.seed,
-                max_tokens=openai.omit if self.most_tokens is None else self.most_tokens,
-                stream=True,
-                stream_options={"include_usage": True},
-            )
+            create = client.chat.completions.create
+            given = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.most_tokens}
+            asked: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+            asked |= {"model": self.model, "messages": conversation}
+            stream = await create(**asked, stream=True, stream_options={"include_usage": True})
             async for chunk in stream:
                 if not heard.take(chunk):
                     await stream.close()
                     return
+            if not heard.text:  # a server that cannot stream answers in one piece, of which a stream shows nothing
+                heard.take(await create(**asked, stream=False))
 
 
 class _Heard:
@@ -207,7 +216,8 @@ class _Heard:
         self.completion_tokens = _of(usage, "completion_tokens", int) or self.completion_tokens
         choices = getattr(chunk, "choices", None)
         for choice in choices[:1] if isinstance(choices, list) else ():
-            self.text += _of(getattr(choice, "delta", None), "content", str) or ""
+            said = getattr(choice, "delta", None) or getattr(choice, "message", None)
+            self.text += _of(said, "content", str) or ""
             self.finish = _of(choice, "finish_reason", str) or self.finish
         if len(self.text) > REPLY_CHARACTERS:
             self.text, self.finish = self.text[:REPLY_CHARACTERS], "cut"

@@ -74,14 +74,16 @@ class Attempt(_Frozen):
 
 
 class Record(_Frozen):
-    """A whole generation. `reason` is why the loop ended: `part`, `attempts`, `deadline` or `model`.
+    """A whole generation. `reason` is why the loop ended: `part`, `attempts`, `deadline`, `model` or `unfinished`.
 
+    `generator` is what the generator says of itself (its attribute `settings`), without secrets.
     `best` is the number of the attempt whose part was delivered, None if none made one.
     """
 
     format: int = FORMAT
     request: str
     checks: Checks
+    generator: dict[str, str | int | float | None] = {}
     profile: str
     profile_digest: str
     image_digest: str

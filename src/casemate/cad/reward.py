@@ -244,7 +244,7 @@ def text_of(completion: Completion) -> str:
     if isinstance(completion, str):
         return completion
     texts: list[str] = []
-    for message in completion:
+    for message in completion or ():
         content = message.get("content") if message.get("role", "assistant") == "assistant" else None
         if isinstance(content, str):
             texts.append(content)

@@ -98,7 +98,7 @@ def main_generate(arguments: argparse.Namespace) -> int:
         made = generate(
             host, model, arguments.request, checks=checks, attempts=arguments.attempts, deadline=until,
             profile=arguments.profile, limits=arguments.limit, prompts=prompts,
-            progress=lambda now: progress(_told(now)),
+            progress=lambda now: progress(_told(now)), keep=lambda record: record.save(arguments.out / RECORD),
         )  # fmt: skip
         outline = _outline(host, made, arguments.profile, until, progress)
     paths = _write(made, arguments.out, outline)
