@@ -1,14 +1,14 @@
-# make demo | test | check | test-vm | test-train | bench | soak | fuzz | map-check | mutants | syscalls | clean: each sets up what it needs first, and only once.
+# make demo | test | test-long | check | test-vm | test-train | bench | soak | fuzz | map-check | mutants | syscalls | clean: each sets up what it needs first, and only once.
 
 PYTHON ?= python3
 MINUTES ?= 10
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# Whole files to two workers, in the order of tests/conftest.py.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Whole files to three workers, in the order of tests/conftest.py: on two cores, since many tests wait.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: setup demo test check test-vm test-train bench soak fuzz map-check mutants syscalls clean lock
+.PHONY: setup demo test test-long check test-vm test-train bench soak fuzz map-check mutants syscalls clean lock
 
 setup: $(VENV)/.installed
 	@scripts/setup-host
@@ -22,6 +22,10 @@ demo: setup
 test: setup
 	@scripts/install-peers crun:crun runc:runc
 	$(PYTEST)
+
+# What `make test` has no time for.
+test-long: setup
+	$(PYTEST) -m long
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -35,6 +35,8 @@ SUITES = (
     "tests/escape/test_programs.py::test_every_attack_is_held",
     "tests/control/test_programs.py::test_an_honest_program",
 )
+UNUSED = ("pip", "mypy*", "pyarrow*", "matplotlib*", "numpy*", "PIL", "pillow*", "fontTools", "fonttools*")
+"""Packages that none of SUITES imports, and that are large."""
 COMMAND = "import sys\nfrom casemate.cli import main\nsys.exit(main(sys.argv[1:]))\n"
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="this is the ordinary user's run already")
 
@@ -67,7 +69,10 @@ def home() -> Iterator[Path]:
         shutil.copy2(library, place / "python" / "lib" / library.name)
     packages = Path(pytest.__file__).parents[1]
     shutil.copytree(
-        packages, place / "packages", ignore=shutil.ignore_patterns("__pycache__", "mypy*", "pip"), symlinks=True
+        packages,
+        place / "packages",
+        ignore=shutil.ignore_patterns("__pycache__", "mypy*", "pip", *UNUSED),
+        symlinks=True,
     )
     (place / "project").mkdir()
     for name in ("src", "tests", "examples", "profiles", "images", "pyproject.toml"):

@@ -61,6 +61,7 @@ def test_a_thousand_rows_of_a_poisoned_mix(host: Host, profile: str, tmp_path: P
     assert {one.origin for one in again} == {"run"}
 
 
+@pytest.mark.long
 def test_a_sample_of_the_written_scripts_twice(host: Host, profile: str, tmp_path: Path) -> None:
     """`make map-check` does it with all of them."""
     chosen: dict[str, str] = {}

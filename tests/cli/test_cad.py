@@ -8,15 +8,21 @@ from typing import Any
 
 import pytest
 from cad.test_openai_client import CODE, served
-from cli.command import casemate, document
+from cli.command import casemate, document, inside
 
 from casemate.cli import terminal
 
+NOBODY = "http://127.0.0.1:9/v1"
 BAD = "```python\nimport os\n```\n"
 
 
 def generate(url: str, out: Path, *more: object) -> Any:
     return casemate("cad", "generate", "a box", "--model", url, "--model-name", "m", "--out", out, *more)
+
+
+def refused(out: Path, *more: object) -> Any:
+    """What is refused before a model is asked, or a room."""
+    return inside("cad", "generate", "a box", "--model", NOBODY, "--model-name", "m", "--out", out, *more)  # type: ignore[arg-type]
 
 
 def test_a_prompt_becomes_a_part(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
@@ -56,10 +62,11 @@ def test_without_a_part_it_ends_with_1_and_says_why(tmp_path: Path, profile: str
         (("--profile", "python"), "CAD profile"),
     ],
 )
+@pytest.mark.usefixtures("cold")
 def test_what_is_wrong_is_said_before_anything_is_asked(
     more: tuple[str, ...], words: str, tmp_path: Path, whole: dict[str, Any]
 ) -> None:
-    found = document(generate("http://127.0.0.1:9/v1", tmp_path, *more, "--json"), "ErrorDocument", whole, 3)
+    found = document(refused(tmp_path, *more, "--json"), "ErrorDocument", whole, 3)
     assert words in found["message"]
     assert "sk-secret" not in json.dumps(found)
 
@@ -67,24 +74,27 @@ def test_what_is_wrong_is_said_before_anything_is_asked(
 @pytest.mark.parametrize(
     ("content", "why"), [(b"sk-secret\nsk-other\n", "line break"), (b"", "empty"), (b"sk-secret\xff", "not UTF-8")]
 )
+@pytest.mark.usefixtures("cold")
 def test_a_file_that_holds_no_key_is_refused_unseen(
     content: bytes, why: str, tmp_path: Path, whole: dict[str, Any]
 ) -> None:
     (tmp_path / "key").write_bytes(content)
-    done = generate("http://127.0.0.1:9/v1", tmp_path / "out", "--key", f"file:{tmp_path / 'key'}", "--json")
+    done = refused(tmp_path / "out", "--key", f"file:{tmp_path / 'key'}", "--json")
     found = document(done, "ErrorDocument", whole, 3)
     assert why in found["message"]
     assert "sk-" not in done.stdout + done.stderr
 
 
+@pytest.mark.usefixtures("cold")
 def test_a_template_that_is_not_text_is_refused(tmp_path: Path, whole: dict[str, Any]) -> None:
     (tmp_path / "first.txt").write_bytes(b"\xff")
-    done = generate("http://127.0.0.1:9/v1", tmp_path / "out", "--prompts", tmp_path, "--json")
+    done = refused(tmp_path / "out", "--prompts", tmp_path, "--json")
     assert "not UTF-8" in document(done, "ErrorDocument", whole, 3)["message"]
 
 
+@pytest.mark.usefixtures("cold")
 def test_a_box_of_two_numbers_is_usage(tmp_path: Path) -> None:
-    done = generate("http://127.0.0.1:9/v1", tmp_path, "--box", "1,2")
+    done = refused(tmp_path, "--box", "1,2")
     assert done.returncode == 2
     assert "3 numbers" in done.stderr
 

@@ -62,6 +62,7 @@ def test_directories_of_files_and_scripts(host: Host, profile: str, tmp_path: Pa
     assert all(Path(path).read_bytes().startswith(b"\x89PNG") for path in found["plots"].values())
 
 
+@pytest.mark.long
 def test_rows_with_difficulties(profile: str, tmp_path: Path, whole: dict[str, Any]) -> None:
     write(tmp_path, cube_py=CUBE)
     reference = lines(
@@ -113,9 +114,10 @@ def test_two_files_belong_together_and_a_person_can_read_it(host: Host, profile:
         (("--profile", "no-such"), "no-such"),
     ],
 )
+@pytest.mark.usefixtures("cold")
 def test_what_is_wrong_is_denied(more: tuple[str, ...], words: str, tmp_path: Path, whole: dict[str, Any]) -> None:
     write(tmp_path, a_step="x")
-    done = casemate("cad", "score", tmp_path / "a.step", "--reference", tmp_path / "a.step", *more, "--json")
+    done = inside("cad", "score", tmp_path / "a.step", "--reference", tmp_path / "a.step", *more, "--json")
     assert words in document(done, "ErrorDocument", whole, 3)["message"]
 
 

@@ -152,6 +152,8 @@ def test_a_map_that_was_ended_in_the_middle_goes_on(
     assert not (tmp_path / "o" / "results.jsonl").exists()
     before = whole_lines(partial)
     assert 2 <= before < 8
+    if how is signal.SIGINT:
+        return  # what is there is as after a kill
     with partial.open("ab") as file:  # what a write leaves that did not come to its end
         file.write(b'{"index": 9, "place": "to')
     found = document(casemate("map", *arguments, "--out", tmp_path / "o", "--json"), "MapDocument", whole, 0)

@@ -20,7 +20,7 @@ from processes import descendants, fields
 from stocked import open_request, prepared, run, standing, waiting
 
 from casemate import Host, RunResult, SandboxFault, Stock
-from casemate.control import runs
+from casemate.control import execution, runs
 from casemate.launcher import cgroups
 from casemate.runtime.rooms import Rooms, Standing
 
@@ -246,7 +246,7 @@ def test_a_job_whose_room_fell_before_it_began_is_tried_once_more(monkeypatch: p
 
 
 def test_twin_without_the_second_try_it_would_be_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "NotBegun", Unheard)
+    monkeypatch.setattr(execution, "NotBegun", Unheard)
     test = test_a_job_whose_room_fell_before_it_began_is_tried_once_more
     with pytest.raises(SandboxFault, match="no warm template"):
         test(monkeypatch)

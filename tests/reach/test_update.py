@@ -120,19 +120,6 @@ def with_tables(found: update.Update) -> Rules:
     )
 
 
-def test_today_s_tables_are_what_the_image_gives(host: Host, image: Image) -> None:
-    found = update.update(host, image)
-    assert [one for one in found.differences if one.added or one.removed] == []
-    assert found.equal
-    assert not found.proposal.tables.reached
-    assert found.rounds == 1
-    assert found.walk.stopped == ""
-    assert found.walk.objects > 10_000
-    assert found.walk.types > 100
-    assert set(found.versions) == {"cadquery", "build123d", "cadquery-ocp-novtk", "numpy", "anytree"}
-    assert found.proposal.denied["exporters"] == denied_attributes.DENIED["exporters"]
-
-
 def test_what_a_next_version_brings_is_denied_if_it_leads_to_what_no_script_may_have(
     host: Host, image: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
