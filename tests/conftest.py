@@ -1,6 +1,6 @@
 """On CI a test that cannot run has failed: a skipped guarantee is an unproven one.
 
-`make test` gives whole files to three workers (pytest-xdist), each with a Host of its own; the files of LONG come first.
+`make test` gives whole files to three workers (pytest-xdist), each with its own Host; the files of LONG come first.
 """
 
 from __future__ import annotations
