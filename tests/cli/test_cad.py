@@ -59,7 +59,6 @@ def test_without_a_part_it_ends_with_1_and_says_why(tmp_path: Path, profile: str
         (("--key", "env:NO_SUCH_VARIABLE"), "not set"),
         (("--attempts", "0"), "at least one"),
         (("--symmetric", "q"), "symmetric"),
-        (("--profile", "python"), "CAD profile"),
     ],
 )
 @pytest.mark.usefixtures("cold")
@@ -83,6 +82,11 @@ def test_a_file_that_holds_no_key_is_refused_unseen(
     found = document(done, "ErrorDocument", whole, 3)
     assert why in found["message"]
     assert "sk-" not in done.stdout + done.stderr
+
+
+def test_a_profile_for_plain_programs_is_refused(tmp_path: Path, whole: dict[str, Any]) -> None:
+    done = generate(NOBODY, tmp_path, "--profile", "python", "--json")
+    assert "CAD profile" in document(done, "ErrorDocument", whole, 3)["message"]
 
 
 @pytest.mark.usefixtures("cold")

@@ -166,7 +166,8 @@ def test_usage_is_the_programs_own(host: Host) -> None:
     assert used.wall >= 0.2
     assert 96 << 20 <= used.memory_peak < 192 << 20
     assert used.refused == ()
-    assert host.run("", PYTHON).usage.processes_peak == 1
+    # While a sandbox is built its builder may still be there: the peak is of the group since it was made.
+    assert host.run("", PYTHON).usage.processes_peak in (1, 2)
 
 
 def test_bytes_are_those_that_stand_at_the_end(host: Host) -> None:
