@@ -94,7 +94,7 @@ class Cache:
             if not stat.S_ISREG(found.st_mode) or found.st_size > most:
                 return None
             with open(fd, "rb", closefd=False) as file:
-                return file.read(most + 1)
+                return file.read(found.st_size)  # a buffer of as many bytes is made at once
         except OSError:
             return None
         finally:
