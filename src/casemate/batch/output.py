@@ -15,13 +15,13 @@ import fcntl
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from casemate.batch.rows import lines
+from casemate.control.files import write_file
 from casemate.errors import Busy, SandboxFault
 
 RESULTS, PARTIAL, ARTIFACTS = "results.jsonl", "results.jsonl.partial", "artifacts"
@@ -104,15 +104,7 @@ class Output:
             return False
         if len(found) != size or _digest(found) != sha256:
             raise SandboxFault(f"{path}: not the bytes that were delivered")
-        fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=".casemate-")
-        try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(found)
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_file(target, found)
         return True
 
     def finish(self) -> None:

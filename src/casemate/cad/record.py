@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from casemate.cad.checks import Checks, Fault
 from casemate.cad.generators import Message
+from casemate.control.files import write_file
 from casemate.errors import Denied
 from casemate.model import Notice, Outcome, Part, RunResult, Usage
 
@@ -97,16 +96,7 @@ class Record(_Frozen):
 
     def save(self, path: Path) -> None:
         """Write it as JSON, whole or not at all; a link in its place is replaced, not followed."""
-        data = (self.model_dump_json(indent=1) + "\n").encode()
-        fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".casemate-")
-        try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(data)
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_file(path, (self.model_dump_json(indent=1) + "\n").encode())
 
     @classmethod
     def load(cls, path: Path) -> Record:

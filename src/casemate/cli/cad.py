@@ -10,9 +10,10 @@ from pathlib import Path
 from casemate.cad import Checks, Generation, Progress, Prompts, Record, generate, picture, replay
 from casemate.cad.generators import NO_KEY
 from casemate.cli import cad_documents, cad_score, documents, terminal
-from casemate.cli.run import Tightened, seconds, writable, write_file
+from casemate.cli.run import Tightened, seconds, writable
 from casemate.cli.status import FAILED, WELL
 from casemate.control.deadline import Deadline
+from casemate.control.files import write_file
 from casemate.control.host import Host
 from casemate.control.outlining import Outline
 from casemate.errors import Busy, Denied, SandboxFault

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from casemate.cli import documents, terminal
 from casemate.cli.status import of_outcome
 from casemate.control.deadline import Deadline
+from casemate.control.files import write_file
 from casemate.control.host import Host, Stock
 from casemate.control.leases import LOCAL
 from casemate.errors import Denied
@@ -124,16 +124,3 @@ def write(result: RunResult, directory: Path, stem: str) -> dict[str, str]:
         write_file(target, artifact.data)
         paths[name] = str(target)
     return paths
-
-
-def write_file(target: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=".casemate-")
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise

@@ -1,0 +1,20 @@
+"""Files that a caller gets: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_file(target: Path, data: bytes) -> None:
+    """Write a file by rename(2), readable by all; a link in its place is replaced, not followed. Raises OSError."""
+    fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=".casemate-")
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
