@@ -115,22 +115,23 @@ signal.sigwait([signal.SIGUSR1])
 
 def test_a_process_that_waits_is_seen_with_all_that_it_has() -> None:
     with subprocess.Popen([sys.executable, "-c", HELD], stdout=subprocess.PIPE) as process:
-        pid = look.until_seen(os.getpid(), 60, [])
-        if pid is None:
+        try:
+            pid = look.until_seen(os.getpid(), 60, [])
+            assert pid == process.pid
+            seen = look.take(pid)
+            limits = {"Max open files": 1, "Max core file size": 1 << 62}
+            told = {
+                trace: seen.shows(trace, limits)
+                for trace in (
+                    "fd /memfd:held", "fd anon_inode:[io_uring]", "file nice 3", "file nice 0", "status Umask 0000",
+                    "status Umask 0077", "count 4", "map libc", "map /SYSV", "limit Max open files", "ns net",
+                    "guest signals", "guest session", "mount / no-such-option",
+                )
+            }  # fmt: skip
+            look.release(pid)
+            assert process.wait(10) == 0
+        finally:
             process.kill()
-        assert pid == process.pid
-        seen = look.take(pid)
-        limits = {"Max open files": 1, "Max core file size": 1 << 62}
-        told = {
-            trace: seen.shows(trace, limits)
-            for trace in (
-                "fd /memfd:held", "fd anon_inode:[io_uring]", "file nice 3", "file nice 0", "status Umask 0000",
-                "status Umask 0077", "count 4", "map libc", "map /SYSV", "limit Max open files", "ns net",
-                "guest signals", "guest session", "mount / no-such-option",
-            )
-        }  # fmt: skip
-        look.release(pid)
-        assert process.wait(10) == 0
     quiet = {trace for trace, text in told.items() if not text}
     assert quiet == {"fd anon_inode:[io_uring]", "file nice 3", "status Umask 0000", "count 4", "map /SYSV"}
 

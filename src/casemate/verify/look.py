@@ -111,7 +111,8 @@ class Look:
     def _guest(self, what: str) -> str:
         uids, gids = self.status["Uid"].split(), self.status["Gid"].split()
         template = fields(int(self.status["PPid"])).get("Uid", "").split()[:1]
-        ours, inits = {"0", str(os.geteuid()), *template}, {fields(pid)["Uid"].split()[0] for pid in self.above}
+        above = [fields(pid).get("Uid", "").split()[:1] for pid in self.above]
+        ours, inits = {"0", str(os.geteuid()), *template}, {uid for uids in above for uid in uids}
         wrong = {
             "uid": len(set(uids)) != 1 or bool(ours.intersection(uids)) or bool(inits.intersection(uids)),
             "gid": len(set(gids)) != 1 or bool(ours.intersection(gids)) or bool(inits.intersection(gids)),
@@ -153,7 +154,11 @@ def _changed(pid: int, what: str) -> str:
         text = _read(path)
         return f"{path} cannot be read" if text == "?" else f"{path} holds {text!a}" if PREFIX in text else ""
     if what == "dumpable":
-        owner, uid = os.stat(f"/proc/{pid}/environ").st_uid, fields(pid)["Uid"].split()[0]
+        uid = fields(pid).get("Uid", "?").split()[0]
+        try:
+            owner = os.stat(f"/proc/{pid}/environ").st_uid
+        except OSError:
+            return "it is gone"
         return f"its files in /proc are of its own uid {uid}" if str(owner) == uid else ""
     if what.startswith("open "):
         limits = _read(f"/proc/{pid}/limits").splitlines()
