@@ -6,6 +6,9 @@ import contextlib
 import gc
 import json
 import os
+import signal
+import subprocess
+import sys
 import threading
 import tracemalloc
 from collections.abc import Iterator
@@ -260,6 +263,25 @@ def test_a_file_that_is_gone_or_damaged_is_made_again(tmp_path: Path, left: byte
     assert set(run.ran) == set(NAMES[3:])
     assert path.read_bytes() == b"ISO-10303-21;" + NAMES[3]
     assert len(os.listdir(tmp_path / "o" / "artifacts")) == 9
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from casemate.control.files import write_file
+os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+write_file(Path(sys.argv[1]), b"half of it")
+"""
+
+
+def test_a_file_that_was_not_written_whole_is_not_left(tmp_path: Path) -> None:
+    place = tmp_path / "o" / "artifacts"
+    place.mkdir(parents=True)
+    ended = subprocess.run([sys.executable, "-c", KILLED, place / "file"], check=False)
+    assert (ended.returncode, len(os.listdir(place))) == (-signal.SIGKILL, 1)
+    mapped(Runs(), rows(b"a"), tmp_path / "o", None)
+    [row] = lines(tmp_path / "o")
+    assert os.listdir(place) == [Path(file["path"]).name for file in row["result"]["artifacts"].values()]
 
 
 def test_fewer_sources_than_rows_that_were_done(tmp_path: Path) -> None:

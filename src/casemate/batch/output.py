@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from casemate.batch.rows import lines
-from casemate.control.files import write_file
+from casemate.control.files import UNFINISHED, write_file
 from casemate.errors import Busy, SandboxFault
 
 RESULTS, PARTIAL, ARTIFACTS = "results.jsonl", "results.jsonl.partial", "artifacts"
@@ -39,6 +39,7 @@ class Output:
         try:
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             (directory / ARTIFACTS).mkdir(exist_ok=True)
+            self._sweep()
             self._rows = os.open(
                 directory / PARTIAL, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_APPEND, 0o644
             )
@@ -111,6 +112,13 @@ class Output:
         """All rows are there: they become the results, in one step."""
         os.fsync(self._rows)
         os.replace(self._directory / PARTIAL, self.results)
+
+    def _sweep(self) -> None:
+        """Remove what a map that was killed had not written whole; nobody else writes here."""
+        with os.scandir(self._directory / ARTIFACTS) as entries:
+            for entry in entries:
+                if entry.name.startswith(UNFINISHED):
+                    os.unlink(entry)
 
     def _whole(self, path: str, sha256: str, size: int) -> bool:
         try:
