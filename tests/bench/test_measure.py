@@ -110,6 +110,7 @@ def test_leftovers_see_what_is_left(tmp_path: Path) -> None:
     assert difference.temporary == 1
 
 
+@pytest.mark.long
 def test_growth_is_measured_here(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("POINTS", (0, 2)), ("CAD_LIVE", ()), ("SMALL_LIVE", (5,)), ("JOBS", 20), ("PEAKS", 1)):
         monkeypatch.setattr(growth, name, value)
@@ -141,6 +142,7 @@ def test_the_mix_is_what_it_says() -> None:
     assert len(kinds) == 4 + 9 + 1
 
 
+@pytest.mark.long
 def test_a_worker_that_hangs_is_replaced() -> None:
     with Host() as host:
         image = host.request("", "cad", None, None, "local", "local").image

@@ -1,4 +1,4 @@
-"""Runs `casemate` as a user does, in a process of its own with pipes; or in this one, where it starts nothing."""
+"""Runs `casemate` as a user does, in a process of its own with pipes; or in this one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ def casemate(*arguments: str | Path, stdin: bytes | None = None) -> subprocess.C
 
 
 def inside(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The same of a command that starts nothing, without the second that an interpreter and its imports take."""
+    """The same without the second that an interpreter and its imports take.
+
+    For a command that starts nothing; or under the fixture `lent`, which spares it the template as well.
+    """
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = main(list(map(str, arguments)))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
 from cli.command import schema
 
+from casemate import Host
+from casemate.cli import cad, cad_score, mapping, run
 from casemate.runtime.rooms import Rooms
 
 
@@ -24,3 +27,10 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a room was asked for")
 
     monkeypatch.setattr(Rooms, "standing", asked)
+
+
+@pytest.fixture
+def lent(monkeypatch: pytest.MonkeyPatch, host: Host) -> None:
+    """Commands that run in this process get the Host of the session, whose template is warm."""
+    for module in (cad, cad_score, mapping, run):
+        monkeypatch.setattr(module, "Host", lambda **_: contextlib.nullcontext(host))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,16 @@ NOBODY = "http://127.0.0.1:9/v1"
 BAD = "```python\nimport os\n```\n"
 
 
-def generate(url: str, out: Path, *more: object) -> Any:
-    return casemate("cad", "generate", "a box", "--model", url, "--model-name", "m", "--out", out, *more)
+def generate(url: str, out: Path, *more: object, how: Callable[..., Any] = casemate) -> Any:
+    return how("cad", "generate", "a box", "--model", url, "--model-name", "m", "--out", out, *more)
 
 
 def refused(out: Path, *more: object) -> Any:
     """What is refused before a model is asked, or a room."""
-    return inside("cad", "generate", "a box", "--model", NOBODY, "--model-name", "m", "--out", out, *more)  # type: ignore[arg-type]
+    return generate(NOBODY, out, *more, how=inside)
 
 
+@pytest.mark.usefixtures("lent")
 def test_a_prompt_becomes_a_part(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
     with served(tmp_path, BAD, CODE) as url:
         done = generate(url, tmp_path / "out", "--profile", profile, "--box", "1,2,3", "--json")
@@ -36,16 +38,17 @@ def test_a_prompt_becomes_a_part(tmp_path: Path, profile: str, whole: dict[str, 
     assert Path(found["paths"]["picture"]).read_text("utf-8").startswith("<svg ")
     record = Path(found["paths"]["record"])
     assert json.loads(record.read_text("utf-8"))["request"] == "a box"
-    again = document(casemate("cad", "replay", record, "--json"), "ReplayDocument", whole, 0)
+    again = document(inside("cad", "replay", record, "--json"), "ReplayDocument", whole, 0)
     assert [one["difference"] for one in again["attempts"]] == ["", ""]
 
 
+@pytest.mark.usefixtures("lent")
 def test_without_a_part_it_ends_with_1_and_says_why(tmp_path: Path, profile: str) -> None:
     (tmp_path / "out").mkdir()
     for name in ("part.step", "picture.svg"):
         (tmp_path / "out" / name).write_text("of an earlier prompt", "utf-8")
     with served(tmp_path, BAD) as url:
-        done = generate(url, tmp_path / "out", "--profile", profile, "--attempts", "2")
+        done = generate(url, tmp_path / "out", "--profile", profile, "--attempts", "2", how=inside)
     assert done.returncode == 1
     assert "`os` may not be imported" in done.stdout
     assert "none of 2 attempts" in done.stdout

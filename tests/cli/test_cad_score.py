@@ -94,9 +94,10 @@ def test_rows_with_difficulties(profile: str, tmp_path: Path, whole: dict[str, A
     assert hard["penalised"]["iogt"]["median"] == 0
 
 
+@pytest.mark.usefixtures("lent")
 def test_two_files_belong_together_and_a_person_can_read_it(host: Host, profile: str, tmp_path: Path) -> None:
     write(tmp_path, mine_step=made(host, "cq.Workplane().sphere(5)"), other_step=made(host, box(10, 10, 10)))
-    done = casemate(
+    done = inside(
         "cad", "score", tmp_path / "mine.step", "--reference", tmp_path / "other.step", "--profile", profile,
         "--points", "100",
     )  # fmt: skip

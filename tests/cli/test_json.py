@@ -54,11 +54,12 @@ def test_run_from_standard_input_with_two_parts(tmp_path: Path, profile: str, wh
 @pytest.mark.parametrize(
     ("text", "status", "reason"), [(DENIED, 3, "policy"), (FAILING, 1, "exited"), ("x = 1\n", 1, "exited")]
 )
+@pytest.mark.usefixtures("lent")
 def test_run_of_what_gives_no_part(
     tmp_path: Path, profile: str, whole: dict[str, Any], text: str, status: int, reason: str
 ) -> None:
     out = tmp_path / "out"
-    done = casemate("run", script(tmp_path, text), "--profile", profile, "--out", out, "--json")
+    done = inside("run", script(tmp_path, text), "--profile", profile, "--out", out, "--json")
     found = document(done, "RunDocument", whole, status)
     assert (found["ok"], found["outcome"]["reason"], found["artifacts"]) == (False, reason, {})
     assert not out.exists() or not list(out.iterdir())

@@ -42,6 +42,7 @@ def rows(directory: Path, whole: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.usefixtures("lent")
 def test_map(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
     source = write(tmp_path / "rows.jsonl", BOX, DENIED, FAILING, BOX)
     (tmp_path / "more").mkdir()
@@ -57,11 +58,11 @@ def test_map(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
         *((f"{source}:{n + 1}", n) for n in range(4)), (f"{tmp_path}/more/last.py", None),
     ]  # fmt: skip
     assert [row["usage"] for row in made] == [None] * 5
-    again = document(casemate(*arguments, "--out", tmp_path / "p"), "MapDocument", whole, 0)
+    again = document(inside(*arguments, "--out", tmp_path / "p"), "MapDocument", whole, 0)
     assert (again["ran"], again["cached"]) == (0, 5)
     assert (tmp_path / "p" / "results.jsonl").read_bytes() == (tmp_path / "o" / "results.jsonl").read_bytes()
     # Another limit is another key.
-    lowered = casemate(*arguments, "--limit", "wall_time=50", "--out", tmp_path / "q")
+    lowered = inside(*arguments, "--limit", "wall_time=50", "--out", tmp_path / "q")
     assert document(lowered, "MapDocument", whole, 0)["ran"] == 3
 
 
@@ -129,6 +130,7 @@ def whole_lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
+@pytest.mark.usefixtures("lent")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
 def test_a_map_that_was_ended_in_the_middle_goes_on(
     tmp_path: Path, host: Host, profile: str, whole: dict[str, Any], how: signal.Signals
@@ -156,7 +158,7 @@ def test_a_map_that_was_ended_in_the_middle_goes_on(
         return  # what is there is as after a kill
     with partial.open("ab") as file:  # what a write leaves that did not come to its end
         file.write(b'{"index": 9, "place": "to')
-    found = document(casemate("map", *arguments, "--out", tmp_path / "o", "--json"), "MapDocument", whole, 0)
+    found = document(inside("map", *map(str, arguments), "--out", tmp_path / "o", "--json"), "MapDocument", whole, 0)
     assert (found["resumed"], found["ran"], found["rows"]) == (before, 8 - before, 8)
     unbroken(host, profile, source, tmp_path / "unbroken")
     assert (tmp_path / "o" / "results.jsonl").read_bytes() == (tmp_path / "unbroken" / "results.jsonl").read_bytes()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.command import BOX, casemate, document, inside
+from cli.command import BOX, document, inside
 
 PROFILES = Path(__file__).parents[2] / "profiles"
 SHIPPED = sorted(file.stem for file in PROFILES.glob("*.toml"))
@@ -117,9 +117,10 @@ def test_limits_that_a_run_cannot_have(
     document(done, "ErrorDocument", whole, status)
 
 
+@pytest.mark.usefixtures("lent")
 def test_a_run_with_lower_limits(tmp_path: Path, profile: str, whole: dict[str, Any]) -> None:
     (tmp_path / "box.py").write_text(BOX + "print('x' * 100)\n")
     limits = ("--limit", "stdout_bytes=10", "--limit", "wall_time=59.5")
-    done = casemate("run", tmp_path / "box.py", "--profile", profile, *limits, "--json")
+    done = inside("run", tmp_path / "box.py", "--profile", profile, *limits, "--json")
     found = document(done, "RunDocument", whole, 0)
     assert (found["stdout"]["text"], found["stdout"]["total"]) == ("x" * 10, 101)
