@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -89,6 +90,36 @@ def test_at_zero_the_loop_ends_and_says_why(host: Host, profile: str) -> None:
     assert (made.ok, made.record.reason, len(made.record.attempts)) == (False, "deadline", 1)
     assert "no time was left" in made.record.message
     assert made.artifact is None
+
+
+def test_a_generator_that_goes_on_after_the_deadline_is_left_alone(host: Host, profile: str) -> None:
+    released = threading.Event()
+
+    def deaf(messages: tuple[Message, ...], deadline: Deadline) -> Reply:
+        if not asked:
+            asked.append(threading.current_thread())
+            return Reply(f"```python\n{TWO}```\n")
+        asked.append(threading.current_thread())
+        released.wait(60)
+        return Reply(f"```python\n{GOOD}```\n")
+
+    asked: list[threading.Thread] = []
+    try:
+        made = generate(host, deaf, "a box", deadline=6, profile=profile)
+        assert (made.record.reason, len(made.record.attempts), made.record.best) == ("deadline", 1, 1)
+        assert "left alone" in made.record.message
+        assert made.record.seconds < 15
+        assert asked[1].is_alive()
+        assert asked[1].daemon
+    finally:
+        released.set()
+    asked[1].join(30)
+    assert len(made.record.attempts) == 1
+
+
+def test_an_error_of_a_generators_own_is_the_callers(host: Host, profile: str) -> None:
+    with pytest.raises(TimeoutError, match="its own"):
+        generate(host, Scripted(TimeoutError("its own")), "a box", deadline=30, profile=profile)
 
 
 def test_the_same_failing_script_is_run_once_and_the_model_is_told(host: Host, profile: str) -> None:

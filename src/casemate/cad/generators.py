@@ -46,7 +46,10 @@ class ModelError(Exception):
 
 
 class Generator(Protocol):
-    """Writes the next message of a conversation; raises ModelError, and returns or raises before the deadline."""
+    """Writes the next message of a conversation; raises ModelError, and returns or raises before the deadline.
+
+    Each call is in a thread of its own. One that goes on after the deadline is left alone, and its reply unread.
+    """
 
     def __call__(self, messages: tuple[Message, ...], deadline: Deadline) -> Reply:
         """One reply."""

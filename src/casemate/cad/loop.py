@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 
 from casemate.cad import account
@@ -27,6 +29,8 @@ from casemate.errors import Denied
 from casemate.model import Artifact, Part, RunResult
 
 ATTEMPTS, DEADLINE = 4, 120.0
+GRACE = 1.0
+"""Seconds after the deadline that a generator has to say that it passed."""
 _MODEL_RETRIES = 2
 """How often in a row the model may give nothing before the loop ends."""
 _NAME, _MOST_TOKENS = 200, 1 << 40
@@ -143,7 +147,8 @@ class _Loop:
                 raise ModelError("no time was left for another attempt", expired=True)
             self._told(number, "model")
             try:
-                return _bounded(self._generator(messages, self._until)), time.monotonic() - began
+                reply = _in_time(lambda: self._generator(messages, self._until), self._until)
+                return _bounded(reply), time.monotonic() - began
             except ModelError as error:
                 if error.expired or error.permanent or again == _MODEL_RETRIES:
                     raise
@@ -202,6 +207,27 @@ class _Loop:
             return Generation(record, None, None)
         _, result, part = self._best
         return Generation(record, part, result.artifacts.get(part.artifact or ""))
+
+
+def _in_time(work: Callable[[], Reply], until: Deadline) -> Reply:
+    """What it gives, or raises; ModelError if it goes on GRACE seconds after the deadline, which it should keep itself.
+
+    Then it is left alone in a thread that keeps no process alive: nothing in Python ends a thread, and a generator may
+    be anybody's code, or wait for a name server.
+    """
+    given: Future[Reply] = Future()
+
+    def run() -> None:
+        try:
+            given.set_result(work())
+        except BaseException as error:
+            given.set_exception(error)
+
+    threading.Thread(target=run, name="casemate-model", daemon=True).start()
+    # Not `result(timeout)`: a TimeoutError of the generator's own is another matter.
+    if not wait((given,), max(0.0, until.left()) + GRACE).done:
+        raise ModelError("the model did not end at the deadline, and was left alone", expired=True)
+    return given.result()
 
 
 def _bounded(reply: Reply) -> Reply:
