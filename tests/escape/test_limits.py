@@ -234,7 +234,7 @@ while time.process_time() < 1.8:
     pass
 os.kill(os.getpid(), 9)
 """
-FORGED: tuple[str, str, str] = ("launcher/execution.py", "killed = self.group is None and ", "killed = ")
+FORGED: tuple[str, str, str] = ("launcher/meter.py", "killed = self._group is None and ", "killed = ")
 
 
 @NEEDS_CGROUP

@@ -20,16 +20,12 @@ from collections.abc import Callable
 from enum import Enum
 
 from . import capture, cgroups, outside, spec, syscalls
+from .meter import Meter
 from .preparation import Kind, Loop, Preparation
 
 SETUP_TIMEOUT = 20.0
 EMPTY_TIMEOUT = 20.0
 CPU_POLL = 0.05
-CPU_SLACK = 0.1
-"""Seconds by which the kernel's tick may be ahead of the counter that we read (RLIMIT_CPU is checked at ticks)."""
-TICK_SHARE = 0.25
-"""The same as a share, on a busy host: who happens to run at each tick is counted for all of it. Where a cgroup counts,
-RLIMIT_CPU is that far away (control/rendered.py) and never the first to end a job."""
 
 
 class Phase(Enum):
@@ -65,12 +61,12 @@ class Execution:
             self._made = Preparation(name, kind, uid, group, template, loop, (out, err, report), self._advance)
             opened.pop_all()
         self._streams = streams
+        self._meter = Meter(bounds, self.group, streams)
         self._watched = False
         self._exited: spec.Exited | None = None
         self._reason, self._limit, self._fault = "", "", ""
         self.began = time.monotonic()
         self._started = self._stopped = 0.0
-        self._cpu_before = 0.0
         self._setup_deadline = self.began + SETUP_TIMEOUT
         self._cpu_check = self.began
         self._stdin = -1
@@ -201,7 +197,7 @@ class Execution:
         self._stdin = -1
         self.phase = Phase.RUNNING
         self._started = time.monotonic()
-        self._cpu_before = self.group.cpu_seconds() if self.group else 0.0
+        self._meter.begin()
         self._loop.tell(spec.Started(run.id), ())
 
     # --- running -------------------------------------------------------------------------------------------------
@@ -211,21 +207,16 @@ class Execution:
         stream.drain(self._loop.sink, once=True)
         if not stream.open:
             self._loop.forget(fd)
-        if limit := self._exceeded(stream):
+        if limit := self._meter.exceeded(stream):
             self._end("limit", limit)
-
-    def _exceeded(self, stream: capture.Stream) -> str:
-        """The limit that a stream went past, if that is one which ends the job."""
-        ends = stream.name == "report" or self.kind.bounds.kill_on_output
-        return f"{stream.name}_bytes" if ends and stream.total > stream.bound else ""
 
     def on_exited(self, message: spec.Exited) -> None:
         """The template reaped the guest."""
         self._exited = message
         if self.phase is Phase.RUNNING:
-            if self._oom():  # of it or of a child of it
+            if self._meter.out_of_memory():
                 self._end("limit", "memory")
-            elif self._out_of_cpu(message):
+            elif self._meter.ended_by_cpu(message, self.run):
                 self._end("limit", "cpu_time")
             elif message.signal == signal.SIGKILL and any(map(outside.ending, self._made.pidfds)):
                 self._end("lost")  # it went with its sandbox
@@ -234,14 +225,6 @@ class Execution:
         elif self.phase in (Phase.PREPARING, Phase.READY):
             self._blame("the guest ended before it had a job")
         self._settle()
-
-    def _out_of_cpu(self, message: spec.Exited) -> bool:
-        """By the time that was counted outside; a SIGXCPU alone is something that anybody can send to himself."""
-        spent = max(self._cpu(), message.cpu)
-        gate = self._gated() and message.signal == signal.SIGXCPU and spent >= self.kind.bounds.gate
-        killed = self.group is None and message.signal in (signal.SIGKILL, signal.SIGXCPU)
-        slack = max(CPU_SLACK, TICK_SHARE * self.kind.bounds.cpu) if killed else CPU_SLACK
-        return gate or 0 < self.kind.bounds.cpu <= spent + slack
 
     def on_refused(self, why: str) -> None:
         """The template could not fork the guest."""
@@ -268,7 +251,7 @@ class Execution:
             return min(self._setup_deadline, deadline) if deadline else self._setup_deadline
         if self.phase is Phase.RUNNING:
             times = [self._wall_deadline()]
-            if self._gated():
+            if self._meter.gated(self.run):
                 times.append(self._started + bounds.gate)
             if self.group is not None:
                 times.append(self._cpu_check + CPU_POLL)
@@ -285,35 +268,22 @@ class Execution:
         elif self.phase is Phase.RUNNING:
             if now >= self._wall_deadline():
                 self._end("limit", "wall_time")
-            elif self._gated() and now >= self._started + self.kind.bounds.gate:
-                # The first record is the gate's; what it says is not our business, that it came is.
+            elif self._meter.gated(self.run) and now >= self._started + self.kind.bounds.gate:
+                # The gate has not spoken within its own time.
                 self._end("limit", "wall_time")
             elif self.group is not None and now >= self._cpu_check + CPU_POLL:
                 self._cpu_check = now
-                if 0 < self.kind.bounds.cpu <= self._cpu():
+                if self._meter.out_of_cpu():
                     self._end("limit", "cpu_time")
-                elif self._oom():
+                elif self._meter.out_of_memory():
                     # A child that the kernel killed for memory: the program is not what it was, whatever it does next.
                     self._end("limit", "memory")
         elif self.phase is Phase.ENDING:
             self._settle()
 
-    def _gated(self) -> bool:
-        """True while the gate has yet to speak."""
-        return bool(self.run and self.run.gated and self.kind.bounds.gate and not self._streams[2].total)
-
     def _wall_deadline(self) -> float:
         wall = self._started + self.kind.bounds.wall
         return min(wall, self.run.deadline) if self.run and self.run.deadline else wall
-
-    def _cpu(self) -> float:
-        """Seconds since it has its job; without a cgroup, of the guest process since its fork."""
-        if self.group is not None:
-            return max(0.0, self.group.cpu_seconds() - self._cpu_before)
-        return self._exited.cpu if self._exited else -1.0
-
-    def _oom(self) -> bool:
-        return self.group is not None and self.group.oom_kills() > 0
 
     # --- ending --------------------------------------------------------------------------------------------------
 
@@ -343,7 +313,7 @@ class Execution:
 
     def _lose(self) -> None:
         """Init or exec failed first. If the kernel chose it for memory, that is the program's doing."""
-        self._end(*(("limit", "memory") if self._oom() else ("lost", "")))
+        self._end(*(("limit", "memory") if self._meter.out_of_memory() else ("lost", "")))
 
     def _on_death(self) -> None:
         for fd in self._dead():
@@ -376,7 +346,7 @@ class Execution:
             if stream.open:
                 self._loop.forget(stream.read)
                 stream.drain(self._loop.sink, once=False)
-            if self._reason in ("exited", "signaled") and (limit := self._exceeded(stream)):
+            if self._reason in ("exited", "signaled") and (limit := self._meter.exceeded(stream)):
                 self._reason, self._limit = "limit", limit  # it wrote that before it ended
         self._report()
         self.close()
@@ -388,31 +358,19 @@ class Execution:
         if self._reason == "fault":
             self._loop.tell(spec.Fault(run.id, self._fault or "unknown", begun=self._started > 0), ())
             return
-        group = self.group
         out, err, report = self._streams
-        descriptors = [out.kept, err.kept, report.kept] + (
-            [self._made.workdir_fd] if self._made.workdir_fd >= 0 else []
-        )
-        left = os.fstatvfs(self._made.workdir_fd) if self._made.workdir_fd >= 0 else None
+        workdir = self._made.workdir_fd
+        descriptors = [out.kept, err.kept, report.kept, *([workdir] if workdir >= 0 else [])]
+        used = self._meter.used(exited, workdir)
         ended = spec.Ended(
             id=run.id, reason=self._reason, limit=self._limit,
             exit_code=exited.exit_code if exited and not exited.signal else -1, signal=exited.signal if exited else 0,
             wall=self._stopped - (self._started or self.began), teardown=time.monotonic() - self._stopped,
-            cpu=self._cpu(),
-            memory_peak=group.memory_peak() if group else -1,
-            processes_peak=max(group.processes_peak() - cgroups.OWN, -1) if group else -1,
-            disk_bytes=(left.f_blocks - left.f_bfree) * left.f_frsize if left else -1,
-            refused=self._refusals(left),
+            cpu=used.cpu, memory_peak=used.memory_peak, processes_peak=used.processes_peak,
+            disk_bytes=used.disk_bytes, refused=used.refused,
             stdout_total=out.total, stderr_total=err.total, report_total=report.total, layers=self._made.layers,
         )  # fmt: skip
         self._loop.tell(ended, tuple(descriptors))
-
-    def _refusals(self, left: os.statvfs_result | None) -> tuple[str, ...]:
-        """Limits that were met and are seen from outside; `left`: the tmpfs as it was left."""
-        refused = ["processes"] if self.group and self.group.refused_forks() else []
-        if left:
-            refused += [name for name, free in (("disk_bytes", left.f_bfree), ("inodes", left.f_ffree)) if free == 0]
-        return tuple(refused)
 
     def close(self) -> None:
         """Let go of everything."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 Edit = tuple[str, str, str]
 LOCKDOWN, MOUNTS, ROOM, INIT = "launcher/lockdown.py", "launcher/mounts.py", "launcher/room.py", "launcher/init.py"
 EXECUTION = "launcher/execution.py"
+METER = "launcher/meter.py"
 _TAKE = "def take("
 
 
@@ -276,13 +277,13 @@ GUARDS: dict[str, tuple[Edit, ...]] = {
     ),
     "deadline": ((EXECUTION, "            if now >= self._wall_deadline():", "            if False:"),),
     "cpu-time": (
-        (EXECUTION, "                if 0 < self.kind.bounds.cpu <= self._cpu():", "                if False:"),
-        (EXECUTION, "        return gate or 0 < self.kind.bounds.cpu <= spent + slack", "        return gate"),
+        (EXECUTION, "                if self._meter.out_of_cpu():", "                if False:"),
+        (METER, "        return gate or 0 < self._bounds.cpu <= spent + slack", "        return gate"),
         (LOCKDOWN, "(resource.RLIMIT_CPU, walls.cpu_seconds)", "(resource.RLIMIT_CPU, 4096)"),
     ),
     "output": (
         ("launcher/capture.py", "                room = self.bound - self.total\n", "                room = CHUNK\n"),
-        (EXECUTION, ' if ends and stream.total > stream.bound else ""', ' if False else ""'),
+        (METER, ' if ends and stream.total > stream.bound else ""', ' if False else ""'),
     ),
     "neighbours": (
         *shared("NET", "IPC", "UTS"),
