@@ -6,7 +6,8 @@ result.outcome.verdict, result.artifacts["part.step"].data, result.parts[0].fact
 """
 
 from casemate.control.deadline import Deadline
-from casemate.control.host import Host, Stock, arun, run
+from casemate.control.host import Host, Stock
+from casemate.control.shared import arun, run
 from casemate.errors import Busy, CasemateError, Denied, PolicyError, SandboxFault
 from casemate.model import (
     Artifact,

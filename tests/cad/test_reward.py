@@ -13,7 +13,7 @@ import pytest
 
 from casemate import Denied, Host, Reason, RunResult, SandboxFault
 from casemate.cad import Checks, Reward, Scale
-from casemate.control import host as hosts
+from casemate.control import shared
 
 IMPORT = "import cadquery as cq\n"
 GOOD = f"{IMPORT}result = cq.Workplane().box(10, 20, 30)\n"
@@ -159,7 +159,7 @@ def test_a_copy_in_another_process_has_a_host_of_its_own(reward: Reward, monkeyp
     assert (copied.checks, copied.profile, copied.limits, copied.scale) == (
         reward.checks, reward.profile, reward.limits, reward.scale
     )  # fmt: skip
-    monkeypatch.setattr(hosts, "shared", lambda: reward._host)
+    monkeypatch.setattr(shared, "host", lambda: reward._host)
     assert copied(completions=[fenced(GOOD)]) == [1.0]
 
 

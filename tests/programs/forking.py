@@ -5,7 +5,8 @@ import os
 import sys
 
 import casemate
-from casemate.control.host import shared, strongest
+from casemate.control import shared
+from casemate.control.host import strongest
 
 
 def volume(width: int) -> float:
@@ -14,19 +15,19 @@ def volume(width: int) -> float:
     return casemate.run(source, profile).parts[0].facts.volume
 
 
-profile = strongest(shared())
-seen = {"before": volume(1), "keeper": shared().keeper_pid}
-host = shared()
+profile = strongest(shared.host())
+seen = {"before": volume(1), "keeper": shared.host().keeper_pid}
+host = shared.host()
 out, into = os.pipe()
 pid = os.fork()
 if pid == 0:
-    child = {"volume": volume(2), "keeper": shared().keeper_pid}
+    child = {"volume": volume(2), "keeper": shared.host().keeper_pid}
     try:
         host.run("x = 1\n", profile)
     except casemate.SandboxFault as fault:
         child["inherited"] = str(fault)
     os.write(into, json.dumps(child).encode())
-    shared().close()
+    shared.host().close()
     os._exit(0)
 os.close(into)
 # Both at the same time.
@@ -35,6 +36,6 @@ with os.fdopen(out) as pipe:
     seen["child"] = json.loads(pipe.read())
 os.waitpid(pid, 0)
 seen["after"] = volume(4)
-seen["same"] = shared().keeper_pid == seen["keeper"]
+seen["same"] = shared.host().keeper_pid == seen["keeper"]
 print(json.dumps(seen))
 sys.exit(0)

@@ -3,7 +3,8 @@
 import json
 
 import casemate
-from casemate.control.host import shared, strongest
+from casemate.control import shared
+from casemate.control.host import strongest
 
-casemate.run("x = 1\n", strongest(shared()))
-print(json.dumps({"keeper": shared().keeper_pid}))
+casemate.run("x = 1\n", strongest(shared.host()))
+print(json.dumps({"keeper": shared.host().keeper_pid}))

@@ -25,7 +25,7 @@ from casemate.cad.checks import Checks, Fault
 from casemate.cad.extraction import extract
 from casemate.cad.protocols import DEFAULT, protocol
 from casemate.cad.record import digest
-from casemate.control import host as hosts
+from casemate.control import shared
 from casemate.control.host import Host
 from casemate.control.leases import LOCAL
 from casemate.errors import Busy, Denied, SandboxFault
@@ -182,7 +182,7 @@ class Reward:
             raise Denied(f"checks of a row: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
     def _results(self, scripts: Mapping[str, str]) -> dict[str, RunResult]:
-        host = self._host or hosts.shared()
+        host = self._host or shared.host()
         if host.request("", self.profile, None, None, LOCAL, LOCAL, limits=self.limits).program:
             raise Denied(f"profile {self.profile!r} is for plain programs: rewards are given under a CAD profile")
         found = dict(zip(scripts, self._run(host, list(scripts.values())), strict=True))
@@ -203,7 +203,7 @@ class Reward:
     def _overlap(self, result: RunResult, reference: bytes) -> _Overlap:
         files = [result.artifacts[part.artifact].data for part in result.parts if part.artifact is not None]
         try:
-            found = (self._host or hosts.shared()).compare(files, reference, self.settings, self.profile)
+            found = (self._host or shared.host()).compare(files, reference, self.settings, self.profile)
         except (Busy, SandboxFault) as fault:
             return _Overlap(None, str(fault))
         if found.fault == "reference":

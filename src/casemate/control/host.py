@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import math
-import os
 import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -319,50 +317,6 @@ class Host:
         return images.find(name, self._stores)
 
 
-_shared: tuple[int, Host] | None = None
-_shared_lock = threading.Lock()
-
-
-def shared() -> Host:
-    """The one Host of this process; a forked child gets its own."""
-    global _shared
-    with _shared_lock:
-        if _shared is None or _shared[0] != os.getpid():
-            _shared = (os.getpid(), Host())
-        return _shared[1]
-
-
-@atexit.register
-def _close_shared() -> None:
-    if _shared is not None and _shared[0] == os.getpid():
-        _shared[1].close()
-
-
-def _forget_shared() -> None:
-    """In a forked child: the parent's Host is not ours, and its lock may be held by a thread that is not here."""
-    global _shared, _shared_lock
-    _shared, _shared_lock = None, threading.Lock()
-
-
-os.register_at_fork(after_in_child=_forget_shared)
-
-
-def run(
-    source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None,
-    deadline: Deadline | float | None = None, *, limits: Mapping[str, float] | None = None,
-) -> RunResult:  # fmt: skip
-    """`Host.run` on the Host that this process shares."""
-    return shared().run(source, profile, inputs, deadline, limits=limits)
-
-
-async def arun(
-    source: str | bytes, profile: str = "cad", inputs: Mapping[str, bytes] | None = None,
-    deadline: Deadline | float | None = None, *, limits: Mapping[str, float] | None = None,
-) -> RunResult:  # fmt: skip
-    """`Host.arun` on the Host that this process shares."""
-    return await shared().arun(source, profile, inputs, deadline, limits=limits)
-
-
 def strongest(host: Host, names: Sequence[str] = STRONGEST) -> str:
     """The first of these profiles that this host can enforce; raises PolicyError if there is none."""
     refusals = []
@@ -376,4 +330,4 @@ def strongest(host: Host, names: Sequence[str] = STRONGEST) -> str:
     raise PolicyError("; ".join(refusals))
 
 
-__all__ = ["Host", "Stock", "SandboxFault", "arun", "run", "shared", "strongest"]
+__all__ = ["Host", "Stock", "SandboxFault", "strongest"]
