@@ -80,7 +80,7 @@ DEAD: dict[str, tuple[str, str, Edit]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("guard", DEAD)
+@pytest.mark.parametrize("guard", ["host-tree", "neighbours", pytest.param("kill", marks=pytest.mark.long)])
 def test_a_dead_probe_is_not_open_because_another_worked(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
     live, dead, edit = DEAD[guard]
     probes = tuple(probe for probe in PROBES if probe.id in (live, dead) or probe.twin == guard == "kill")
