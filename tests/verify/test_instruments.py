@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,29 @@ def test_a_process_that_waits_is_seen_with_all_that_it_has() -> None:
             process.kill()
     quiet = {trace for trace, text in told.items() if not text}
     assert quiet == {"fd anon_inode:[io_uring]", "file nice 3", "status Umask 0000", "count 4", "map /SYSV"}
+
+
+@pytest.mark.parametrize("what", ["uid", "gid", "init"])
+def test_an_id_is_nobody_elses_only_if_theirs_is_known(what: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait(60)
+    with subprocess.Popen(["sleep", "60"]) as init:
+        held = look.take(os.getpid())
+        ids = "\t".join(["61002"] * 4)
+        held = replace(held, status={**held.status, "Uid": ids, "Gid": ids}, above=(init.pid,))
+        alone = held.shows(f"guest {what}", {})
+        beside_one_that_is_gone = replace(held, above=(init.pid, ended.pid)).shows(f"guest {what}", {})
+        init.kill()
+    assert alone == ""
+    assert beside_one_that_is_gone.startswith(f"wrong {what}")
+
+
+def test_a_process_that_is_gone_is_not_as_it_should_be() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait(60)
+    seen = replace(look.take(os.getpid()), above=(ended.pid,))
+    told = {what: seen.shows(f"above {what}", {}) for what in ("dumpable", "cores", "nice", "tracer", "open 64")}
+    assert all(told.values()), told
 
 
 def test_nobody_is_waited_for_once_it_is_over() -> None:

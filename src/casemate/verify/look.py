@@ -113,10 +113,11 @@ class Look:
         template = fields(int(self.status["PPid"])).get("Uid", "").split()[:1]
         above = [fields(pid).get("Uid", "").split()[:1] for pid in self.above]
         ours, inits = {"0", str(os.geteuid()), *template}, {uid for uids in above for uid in uids}
+        unknown = not template or not all(above)  # one that is gone shares an id with nobody, which proves nothing
         wrong = {
-            "uid": len(set(uids)) != 1 or bool(ours.intersection(uids)) or bool(inits.intersection(uids)),
-            "gid": len(set(gids)) != 1 or bool(ours.intersection(gids)) or bool(inits.intersection(gids)),
-            "init": not inits or bool({*inits, *template}.intersection(uids)),
+            "uid": unknown or len(set(uids)) != 1 or bool({*ours, *inits}.intersection(uids)),
+            "gid": unknown or len(set(gids)) != 1 or bool({*ours, *inits}.intersection(gids)),
+            "init": unknown or not inits or bool({*inits, *template}.intersection(uids)),
             "groups": self.status["Groups"] != "",
             "map": any(int(row.split()[1]) == 0 for row in self.files["uid_map"].splitlines())
             or not self.files["uid_map"],
@@ -154,10 +155,9 @@ def _changed(pid: int, what: str) -> str:
         text = _read(path)
         return f"{path} cannot be read" if text == "?" else f"{path} holds {text!a}" if PREFIX in text else ""
     if what == "dumpable":
-        uid = fields(pid).get("Uid", "?").split()[0]
         try:
-            owner = os.stat(f"/proc/{pid}/environ").st_uid
-        except OSError:
+            owner, uid = os.stat(f"/proc/{pid}/environ").st_uid, fields(pid)["Uid"].split()[0]
+        except (OSError, KeyError):
             return "it is gone"
         return f"its files in /proc are of its own uid {uid}" if str(owner) == uid else ""
     if what.startswith("open "):
@@ -178,7 +178,8 @@ def _numbers(pid: int) -> list[str]:
 
     All "?" for a process that is gone.
     """
-    return _read(f"/proc/{pid}/stat").rpartition(")")[2].split() or ["?"] * 50
+    _, named, numbers = _read(f"/proc/{pid}/stat").rpartition(")")
+    return numbers.split() if named else ["?"] * 50
 
 
 _FILES = (
