@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from casemate import Denied, Host
-from casemate.cad import Checks, Message, ModelError, Progress, Prompts, Record, Reply, generate, replay
+from casemate.cad import Checks, Message, ModelError, Progress, Prompts, Record, Reply, generate, loop, replay
 from casemate.control.deadline import Deadline
 from casemate.control.profiles import profile_text
 
@@ -92,29 +92,52 @@ def test_at_zero_the_loop_ends_and_says_why(host: Host, profile: str) -> None:
     assert made.artifact is None
 
 
-def test_a_generator_that_goes_on_after_the_deadline_is_left_alone(host: Host, profile: str) -> None:
-    released = threading.Event()
+class Deaf:
+    """Goes on until it is released, whatever the deadline."""
 
-    def deaf(messages: tuple[Message, ...], deadline: Deadline) -> Reply:
-        if not asked:
-            asked.append(threading.current_thread())
-            return Reply(f"```python\n{TWO}```\n")
-        asked.append(threading.current_thread())
-        released.wait(60)
+    def __init__(self) -> None:
+        self.asked, self.released = threading.Event(), threading.Event()
+
+    def __call__(self, messages: tuple[Message, ...], deadline: Deadline) -> Reply:
+        self.thread = threading.current_thread()
+        self.asked.set()
+        self.released.wait(100)
         return Reply(f"```python\n{GOOD}```\n")
 
-    asked: list[threading.Thread] = []
-    try:
-        made = generate(host, deaf, "a box", deadline=6, profile=profile)
-        assert (made.record.reason, len(made.record.attempts), made.record.best) == ("deadline", 1, 1)
-        assert "left alone" in made.record.message
-        assert made.record.seconds < 15
-        assert asked[1].is_alive()
-        assert asked[1].daemon
-    finally:
-        released.set()
-    asked[1].join(30)
-    assert len(made.record.attempts) == 1
+
+def test_a_generator_that_goes_on_after_the_deadline_is_left_alone(host: Host, profile: str) -> None:
+    deaf = Deaf()
+    record = generate(host, deaf, "a box", deadline=3, profile=profile).record
+    assert (record.reason, record.attempts) == ("deadline", ())
+    assert "left alone" in record.message
+    assert deaf.thread.is_alive()
+    assert deaf.thread.daemon
+    deaf.released.set()
+    deaf.thread.join(30)
+
+
+def test_twin_in_the_loops_own_thread_it_ends_when_it_likes(
+    host: Host, profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "_in_time", lambda work, until: work())
+    deaf, until, ended = Deaf(), Deadline.after(3), threading.Event()
+
+    def ask() -> None:
+        generate(host, deaf, "a box", deadline=until, profile=profile)
+        ended.set()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    assert deaf.asked.wait(60)
+    assert not ended.wait(until.left() + 2 * loop.GRACE)
+    deaf.released.set()
+    assert ended.wait(60)
+    thread.join()
+
+
+@pytest.mark.parametrize("seconds", [1e12, 1e300])
+def test_a_deadline_may_be_far(seconds: float, host: Host, profile: str) -> None:
+    assert generate(host, Scripted(GOOD), "a box", deadline=seconds, profile=profile).ok
 
 
 def test_an_error_of_a_generators_own_is_the_callers(host: Host, profile: str) -> None:

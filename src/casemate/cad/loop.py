@@ -225,7 +225,7 @@ def _in_time(work: Callable[[], Reply], until: Deadline) -> Reply:
 
     threading.Thread(target=run, name="casemate-model", daemon=True).start()
     # Not `result(timeout)`: a TimeoutError of the generator's own is another matter.
-    if not wait((given,), max(0.0, until.left()) + GRACE).done:
+    if not wait((given,), min(max(0.0, until.left()) + GRACE, threading.TIMEOUT_MAX)).done:
         raise ModelError("the model did not end at the deadline, and was left alone", expired=True)
     return given.result()
 
