@@ -61,7 +61,7 @@ class Execution:
             self._made = Preparation(name, kind, uid, group, template, loop, (out, err, report), self._advance)
             opened.pop_all()
         self._streams = streams
-        self._meter = Meter(bounds, self.group, streams)
+        self._meter = Meter(bounds, self.group, streams[2])
         self._watched = False
         self._exited: spec.Exited | None = None
         self._reason, self._limit, self._fault = "", "", ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import capture, cgroups, spec
@@ -32,13 +31,10 @@ class Used:
 
 
 class Meter:
-    """Of one execution, held to `bounds`; `streams` are stdout, stderr and report."""
+    """Of one execution, held to `bounds`, whose stages write their records to `report`."""
 
-    def __init__(
-        self, bounds: spec.Bounds, group: cgroups.Group | None, streams: Sequence[capture.Stream]
-    ) -> None:  # fmt: skip
-        self._bounds, self._group = bounds, group
-        self._report = streams[2]
+    def __init__(self, bounds: spec.Bounds, group: cgroups.Group | None, report: capture.Stream) -> None:
+        self._bounds, self._group, self._report = bounds, group, report
         self._before = 0.0
 
     def begin(self) -> None:
